@@ -1,0 +1,227 @@
+"""The views: the plain shapes that a run, the approvals and a process have for whoever shows them.
+
+One shape serves the live panel, the static twin, the command line and tests. It is built on the loop, from the journal and what is live; nothing in
+it needs a kernel to be read. Instants are UTC seconds, durations seconds, cost micro-dollars. Words are those of the API (DESIGN 3), lower case.
+
+Knows nothing of widgets or HTML.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+__all__ = [
+    "Action",
+    "ApprovalView",
+    "ApprovalsView",
+    "CallRow",
+    "Life",
+    "MessageRow",
+    "NowLine",
+    "ProcessView",
+    "RecoveryGroup",
+    "RecoveryPart",
+    "RunView",
+    "Span",
+    "StepRow",
+    "Usage",
+]
+
+
+class Action(TypedDict):
+    """A button that may be pressed now (or, when not `enabled`, is shown grey). `command` and `args` are what it sends."""
+
+    label: str  # "Approve", "Kill", "Recover", "Cancel", "Edit…", "Reject…"
+    command: str  # approve, edit, reject, answer, dismiss, kill, recover, cancel
+    args: dict[str, Any]
+    enabled: bool
+
+
+class NowLine(TypedDict):
+    """The one sentence: `strong` is its bold beginning. `action` is the label of at most one action of the view."""
+
+    tone: Literal["plain", "amber", "violet", "red"]
+    shape: str  # a status word that names the shape: running, waiting, completed, failed, killed, …
+    strong: str
+    text: str
+    action: str | None
+
+
+class Usage(TypedDict):
+    """What the models were asked. `cost_microdollars` is None where no price is known: "no price", never 0."""
+
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_microdollars: int | None
+
+
+class Life(TypedDict):
+    """One activation. `how` is None while it lives; "lost" when its host died; `ended_at` is then the last thing it wrote."""
+
+    epoch: int
+    began_at: float
+    ended_at: float | None
+    how: str | None
+    by: str | None
+
+
+class Span(TypedDict):
+    """One bar on the time axis. `how` names the bar: turn, waiting, running, done, failed, cut, replayed. Open when `ended_at` is None."""
+
+    began_at: float
+    ended_at: float | None
+    how: str
+
+
+class MessageRow(TypedDict):
+    """What someone said: `who` is "you" or the agent. `turn` is 0 for you. `streaming` while the text still grows."""
+
+    kind: Literal["message"]
+    id: str
+    who: str
+    turn: int
+    text: str
+    tokens: int | None
+    streaming: bool
+    replayed: bool
+    spans: list[Span]
+    took: float | None
+
+
+class StepRow(TypedDict):
+    """A step inside a call. `status`: running, success, failed, interrupted. `key` is its idempotency key."""
+
+    name: str
+    key: str
+    status: str
+    replayed: bool
+    ran_again: bool
+    spans: list[Span]
+    took: float | None
+
+
+class ApprovalView(TypedDict):
+    """A request for a decision and, once there is one, the decision. `status` as in DESIGN 3."""
+
+    id: str
+    run: str
+    key: str
+    agent: str
+    tool: str
+    call: str  # the id of the CallRow
+    sentence: str  # what it will do, from the tool's description and arguments
+    act: str  # "Changes data." or "Reads only."
+    args: dict[str, Any]
+    schema: dict[str, Any]  # JSON schema of the arguments
+    asked_at: float
+    expires_at: float | None
+    status: str
+    decided_by: str | None
+    via: str | None
+    reason: str | None
+    decided_at: float | None
+    effective_args: dict[str, Any] | None
+    actions: list[Action]
+
+
+class CallRow(TypedDict):
+    """A tool call. `status`: waiting (for a person), running, success, failed, denied, interrupted, retried; `result` is plain."""
+
+    kind: Literal["call"]
+    id: str  # "t1.0": turn and position
+    turn: int
+    tool: str
+    args: dict[str, Any]
+    call_id: str
+    status: str
+    note: str  # "approved by you", "the model was told", ""
+    steps: list[StepRow]
+    progress: list[str]
+    result: Any
+    error: dict[str, Any] | None  # type, message, traceback
+    approval: ApprovalView | None
+    replayed: bool
+    spans: list[Span]
+    took: float | None
+
+
+class RecoveryPart(TypedDict):
+    """One line of what Recover will do."""
+
+    part: str
+    has: str  # what the journal has
+    does: str  # what Recover does
+
+
+class RecoveryGroup(TypedDict):
+    """`group`: replayed, runs again, interrupted, still waits. Groups come in this order, empty ones are left out."""
+
+    group: str
+    count: int
+    parts: list[RecoveryPart]
+
+
+class RunView(TypedDict):
+    """A run as a person sees it. `status` is the last one that is true in the journal; `alive` is False for a killed run."""
+
+    kind: Literal["run"]
+    id: str
+    key: str
+    agent: str
+    model: str
+    status: str
+    alive: bool
+    killed_at: float | None
+    killed_by: str | None
+    elsewhere: str | None  # "pid 5230" while another host runs it
+    now: float  # the clock when this was made
+    request: str
+    began_at: float
+    ended_at: float | None
+    lives: list[Life]
+    usage: Usage
+    budget: dict[str, Any] | None  # used, limit, unit
+    now_line: NowLine
+    rows: list[MessageRow | CallRow]
+    recovery: list[RecoveryGroup]
+    output: list[str]  # lines printed by the run
+    result: Any
+    error: dict[str, Any] | None
+    committed: int  # events that are in the journal
+    uncommitted: int  # events shown that are not
+    actions: list[Action]
+
+
+class ApprovalsView(TypedDict):
+    """The inbox: pending ones expiring first, then oldest; decided ones newest first."""
+
+    kind: Literal["approvals"]
+    now: float
+    pending: list[ApprovalView]
+    decided: list[ApprovalView]
+    decided_total: int
+    now_line: NowLine
+    actions: list[Action]
+
+
+class ProcessView(TypedDict):
+    """A process as a person sees it."""
+
+    kind: Literal["process"]
+    name: str
+    key: str | None
+    status: str
+    alive: bool
+    elsewhere: str | None
+    now: float
+    epoch: int | None
+    pending: int
+    next_wake: float | None
+    error: dict[str, Any] | None
+    state: Any
+    changed: list[str]  # JSON pointers that the last yield changed
+    committed: bool  # whether the state shown is in the journal
+    now_line: NowLine
+    lives: list[Life]
+    actions: list[Action]

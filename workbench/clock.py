@@ -1,0 +1,48 @@
+"""Clocks: where the workbench reads the time, and how it waits for an instant.
+
+- Deadlines are wall time: UTC seconds as a float, so they survive a restart.
+- A wait is armed for at most `LONGEST_NAP` seconds and reads the clock again, so a machine that slept, or a clock that
+  was set, is noticed within that time.
+
+Knows nothing of what is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol
+
+__all__ = ["LONGEST_NAP", "Clock", "SystemClock"]
+
+LONGEST_NAP = 30.0
+
+
+class Clock(Protocol):
+    """What the runtime asks of a clock. Tests pass one that they move by hand (`workbench.testing.ManualClock`)."""
+
+    def now(self) -> float:
+        """The wall time, in UTC seconds."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back; for durations only."""
+        ...
+
+    async def sleep_until(self, when: float) -> None:
+        """Return once `now()` has reached `when`; at once when it has already."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep_until(self, when: float) -> None:
+        while (left := when - time.time()) > 0:
+            await asyncio.sleep(min(left, LONGEST_NAP))

@@ -1,0 +1,191 @@
+"""The error vocabulary: every failure that the workbench itself raises.
+
+    WorkbenchError                      an Exception; the caller can act on it
+    ├── BadInput(ValueError)            what was handed over cannot be used; nothing happened
+    │   ├── NotPlain                    a value that the journal cannot hold, named by its path
+    │   └── NoCode(LookupError)         a definition, agent or tool that this bench does not have
+    ├── StoreError                      the store cannot be opened or written
+    │   ├── NotAStore                   the path is a directory, or the file is something else
+    │   └── OwnedElsewhere              another live host owns the key
+    ├── ProcessError
+    │   ├── CallRefused                 the call was not taken, and never will be
+    │   ├── ProcessEnded                the process is done, crashed or disposed
+    │   ├── CallConflict                one id, two different messages
+    │   └── DeadLettered                the call's message was set aside
+    ├── StepError
+    │   ├── StepMisuse                  a step where none can be
+    │   ├── StepFailed                  a recorded failure of a step
+    │   └── Drift                       the code asks for other steps than the journal has
+    ├── RunError
+    │   ├── RunFailed, RunCancelled, RunInterrupted
+    │   └── NeedsDecision               this kernel cannot take a click while a cell waits
+    └── ApprovalError
+        ├── NoSuchApproval(LookupError)
+        └── AlreadyDecided
+
+    Signal                              a BaseException; ends an activation, never caught by `except Exception`
+    ├── Fenced                          a newer activation owns the key
+    ├── Disposed                        the process was disposed
+    └── StoreBroken                     a write failed; the activation is over
+
+A message is one sentence: the thing by its key, what was found, what was expected, the next move. Fields carry the parts.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AlreadyDecided",
+    "ApprovalError",
+    "BadInput",
+    "CallConflict",
+    "CallRefused",
+    "DeadLettered",
+    "Disposed",
+    "Drift",
+    "Fenced",
+    "NeedsDecision",
+    "NoCode",
+    "NoSuchApproval",
+    "NotAStore",
+    "NotPlain",
+    "OwnedElsewhere",
+    "ProcessEnded",
+    "ProcessError",
+    "RunCancelled",
+    "RunError",
+    "RunFailed",
+    "RunInterrupted",
+    "Signal",
+    "StepError",
+    "StepFailed",
+    "StepMisuse",
+    "StoreBroken",
+    "StoreError",
+    "WorkbenchError",
+]
+
+
+class WorkbenchError(Exception):
+    """Base of every error that a caller can act on. Fields given by name are kept as attributes."""
+
+    def __init__(self, message: str, **fields: object) -> None:
+        super().__init__(message)
+        self.fields = fields
+
+    def __getattr__(self, name: str) -> object:
+        try:
+            return self.__dict__["fields"][name]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}") from None
+
+
+class BadInput(WorkbenchError, ValueError):
+    """What was handed over cannot be used. Nothing happened; mend it and call again."""
+
+
+class NotPlain(BadInput, TypeError):
+    """A value that the journal cannot hold. Nothing was written. Fields: `path`, `found`."""
+
+
+class NoCode(BadInput, LookupError):
+    """This bench has no such definition, agent or tool. Add it with `bench.add(...)` or re-run its cell. Field: `name`."""
+
+
+class StoreError(WorkbenchError):
+    """The store cannot be opened, read or written. Nothing was acknowledged that is not in it."""
+
+
+class NotAStore(StoreError):
+    """The path is no store: a directory, a corrupt file, or another program's database. It was left as found. Field: `path`."""
+
+
+class OwnedElsewhere(StoreError):
+    """Another live host owns the key. Nothing was changed. Fields: `key`, `owner`."""
+
+
+class ProcessError(WorkbenchError):
+    """Something about a process: its phase, its calls, its messages."""
+
+
+class CallRefused(ProcessError):
+    """The call was not taken and no work was done for it: no case takes it, it has no id, or it was dropped. Field: `key`."""
+
+
+class ProcessEnded(ProcessError):
+    """The process is done, crashed or disposed; a call to it has no answer. Fields: `name`, `status`."""
+
+
+class CallConflict(ProcessError):
+    """One call id with two different messages. The first stays as it is. Fields: `key`, `id`, `first`, `second`."""
+
+
+class DeadLettered(ProcessError):
+    """The message of this call was set aside after its attempts were used up. Fields: `key`, `seq`, `error`."""
+
+
+class StepError(WorkbenchError):
+    """Something about a step."""
+
+
+class StepMisuse(StepError):
+    """A step where none can be: outside a message, or in a task that has no branch of its own. It did not run. Field: `name`."""
+
+
+class StepFailed(StepError):
+    """A step's failure as the journal holds it. Fields: `type`, `message`, `traceback`, `retryable`."""
+
+
+class Drift(StepError):
+    """The code asks for other steps than the journal has. The step did not run. Fields: `key`, `seq`, `asked`, `recorded`."""
+
+
+class RunError(WorkbenchError):
+    """How a run ended, for who awaited it. Field: `run` (its id)."""
+
+
+class RunFailed(RunError):
+    """The run ended with an error. Fields: `run`, `type`, `message`, `traceback`."""
+
+
+class RunCancelled(RunError):
+    """The run was cancelled for good. Field: `run`."""
+
+
+class RunInterrupted(RunError):
+    """The run was killed, or its host closed. The journal has it; `await run.recover()` carries on. Field: `run`."""
+
+
+class NeedsDecision(RunError):
+    """The run waits for an approval that this kernel cannot take while a cell waits. Field: `run`."""
+
+
+class ApprovalError(WorkbenchError):
+    """Something about an approval."""
+
+
+class NoSuchApproval(ApprovalError, LookupError):
+    """No approval has this id in this store. Field: `id`."""
+
+
+class AlreadyDecided(ApprovalError):
+    """The first decision stands. Fields: `id`, `status`, `by`, `at`."""
+
+
+class Signal(BaseException):
+    """Ends an activation. A BaseException, so that a body's `except Exception` cannot swallow it. Source: DESIGN rule 9."""
+
+    def __init__(self, message: str, **fields: object) -> None:
+        super().__init__(message)
+        self.fields = fields
+
+
+class Fenced(Signal):
+    """A newer activation owns the key. Nothing was written. Fields: `key`, `epoch`."""
+
+
+class Disposed(Signal):
+    """The process was disposed; what it awaited is over."""
+
+
+class StoreBroken(Signal):
+    """A write of this activation failed; it is over. Nothing after that write was acknowledged."""
