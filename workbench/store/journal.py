@@ -40,6 +40,7 @@ class Loaded:
     """What an activation starts from. `snapshot` is absent (None) until a commit wrote one; a null state is the text `null`.
 
     `cut_off` says that the activation before this one never said how it ended: its host died or was fenced.
+    `open_calls` are the calls at or before the cursor that have no answer yet (parked), so that a retry attaches to them.
     """
 
     epoch: int
@@ -47,6 +48,7 @@ class Loaded:
     version: int = 0
     cursor: int = 0
     cut_off: bool = False
+    open_calls: tuple[Logged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,10 @@ class Journal(Protocol):
         ...
 
     def result(self, key: str, call_id: str) -> Awaitable[str | None]:
-        """The recorded answer of a call, or None while it has none. A null answer is the text `null`. Not fenced."""
+        """The recorded answer of a call, or None while it has none. A null answer is the text `null`. Not fenced.
+
+        Reads what is committed when it is called; it never waits for writes that are queued.
+        """
         ...
 
     def due(self, now: float, until: float, limit: int) -> Awaitable[list[str]]:
