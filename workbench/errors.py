@@ -3,6 +3,7 @@
     WorkbenchError                      an Exception; the caller can act on it
     ├── BadInput(ValueError)            what was handed over cannot be used; nothing happened
     │   ├── NotPlain                    a value that the journal cannot hold, named by its path
+    │   ├── ToolArgumentsInvalid        arguments that the tool's schema refuses
     │   └── NoCode(LookupError)         a definition, agent or tool that this bench does not have
     ├── StoreError                      the store cannot be opened or written
     │   ├── NotAStore                   the path is a directory, or the file is something else
@@ -19,9 +20,16 @@
     ├── RunError
     │   ├── RunFailed, RunCancelled, RunInterrupted
     │   └── NeedsDecision               this kernel cannot take a click while a cell waits
-    └── ApprovalError
-        ├── NoSuchApproval(LookupError)
-        └── AlreadyDecided
+    ├── ModelFailed                     a model gave no turn that can be used
+    ├── ApprovalError
+    │   ├── NoSuchApproval(LookupError)
+    │   └── AlreadyDecided
+    └── NotebookError                   what a notebook under test did
+        ├── CellFailed                  a cell raised and was not expected to
+        ├── KernelDied                  there is no kernel to run or click in
+        ├── NotShown(LookupError)       no such tag, view or label
+        ├── ClickRefused                the kernel refused what a button sent
+        └── TookTooLong(TimeoutError)   what was waited for did not come in time
 
     Signal                              a BaseException; ends an activation, never caught by `except Exception`
     ├── Fenced                          a newer activation owns the key
@@ -39,15 +47,21 @@ __all__ = [
     "BadInput",
     "CallConflict",
     "CallRefused",
+    "CellFailed",
+    "ClickRefused",
     "DeadLettered",
     "Disposed",
     "Drift",
     "Fenced",
+    "ModelFailed",
+    "KernelDied",
     "NeedsDecision",
     "NoCode",
     "NoSuchApproval",
     "NotAStore",
     "NotPlain",
+    "NotShown",
+    "NotebookError",
     "OwnedElsewhere",
     "ProcessEnded",
     "ProcessError",
@@ -61,6 +75,7 @@ __all__ = [
     "StepMisuse",
     "StoreBroken",
     "StoreError",
+    "TookTooLong",
     "WorkbenchError",
 ]
 
@@ -85,6 +100,13 @@ class BadInput(WorkbenchError, ValueError):
 
 class NotPlain(BadInput, TypeError):
     """A value that the journal cannot hold. Nothing was written. Fields: `path`, `found`."""
+
+
+class ToolArgumentsInvalid(BadInput):
+    """The arguments of a tool call do not fit its schema. The tool did not run.
+
+    Fields: `tool`, `problems` (a list of `{"parameter", "found", "expected"}`), and `parameter`, `found`, `expected` of the first.
+    """
 
 
 class NoCode(BadInput, LookupError):
@@ -159,6 +181,16 @@ class NeedsDecision(RunError):
     """The run waits for an approval that this kernel cannot take while a cell waits. Field: `run`."""
 
 
+class ModelFailed(WorkbenchError):
+    """A model gave no turn that can be used; nothing of it is to be kept but what it cost.
+
+    `kind` says why: connection, rate_limit, server, rejected (by the provider, or the model declined), cut_short (the stream ended
+    early), length (the output limit cut its tool calls), empty (neither text nor calls), script (a scripted model has no such turn).
+    Fields: `kind`, `retryable`, `status` (HTTP, or None), `retry_after` (seconds, or None), `input_tokens`, `output_tokens`,
+    `cost_microdollars`.
+    """
+
+
 class ApprovalError(WorkbenchError):
     """Something about an approval."""
 
@@ -169,6 +201,30 @@ class NoSuchApproval(ApprovalError, LookupError):
 
 class AlreadyDecided(ApprovalError):
     """The first decision stands. Fields: `id`, `status`, `by`, `at`."""
+
+
+class NotebookError(WorkbenchError):
+    """Something that a notebook under test did. Field: `notebook` (its name)."""
+
+
+class CellFailed(NotebookError):
+    """A cell raised without the tag `raises-exception`. Its outputs are kept. Fields: `cell`, `ename`, `evalue`, `traceback`."""
+
+
+class KernelDied(NotebookError):
+    """There is no kernel any more; outputs so far are kept. `await nb.restart()` starts another. Field: `cell` (what ran, or None)."""
+
+
+class NotShown(NotebookError, LookupError):
+    """The notebook shows no such tag, view or label. Nothing was sent. Fields: `asked`, `found`."""
+
+
+class ClickRefused(NotebookError):
+    """The kernel refused what the button sent, in its own words. Fields: `label`, `view`, `error`."""
+
+
+class TookTooLong(NotebookError, TimeoutError):
+    """What was waited for did not come in time; what runs goes on. Fields: `what`, `seconds`."""
 
 
 class Signal(BaseException):
