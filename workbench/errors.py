@@ -53,8 +53,8 @@ __all__ = [
     "Disposed",
     "Drift",
     "Fenced",
-    "ModelFailed",
     "KernelDied",
+    "ModelFailed",
     "NeedsDecision",
     "NoCode",
     "NoSuchApproval",
@@ -76,6 +76,7 @@ __all__ = [
     "StoreBroken",
     "StoreError",
     "TookTooLong",
+    "ToolArgumentsInvalid",
     "WorkbenchError",
 ]
 
@@ -105,7 +106,8 @@ class NotPlain(BadInput, TypeError):
 class ToolArgumentsInvalid(BadInput):
     """The arguments of a tool call do not fit its schema. The tool did not run.
 
-    Fields: `tool`, `problems` (a list of `{"parameter", "found", "expected"}`), and `parameter`, `found`, `expected` of the first.
+    Fields: `tool`, `problems` (a list of `{"parameter", "found", "expected"}`), and `parameter`, `found`, `expected` of
+    the first.
     """
 
 
@@ -184,10 +186,10 @@ class NeedsDecision(RunError):
 class ModelFailed(WorkbenchError):
     """A model gave no turn that can be used; nothing of it is to be kept but what it cost.
 
-    `kind` says why: connection, rate_limit, server, rejected (by the provider, or the model declined), cut_short (the stream ended
-    early), length (the output limit cut its tool calls), empty (neither text nor calls), script (a scripted model has no such turn).
-    Fields: `kind`, `retryable`, `status` (HTTP, or None), `retry_after` (seconds, or None), `input_tokens`, `output_tokens`,
-    `cost_microdollars`.
+    `kind` says why: connection, rate_limit, server, rejected (by the provider, or the model declined), cut_short (the
+    stream ended early), length (the output limit cut its tool calls), empty (neither text nor calls), script (a scripted
+    or recorded model has no such turn). Fields: `kind`, `retryable`, `status` (HTTP, or None), `retry_after` (seconds, or
+    None), `input_tokens`, `output_tokens`, `cost_microdollars`.
     """
 
 
