@@ -21,15 +21,23 @@ log = logging.getLogger("workbench")
 
 
 class Home:
-    """The running loop of the caller, with the tasks that live on it.
+    """One event loop with the tasks that live on it. `Home.of_running()` gives the one of the caller's loop."""
 
-    Raises: RuntimeError when no loop is running (asyncio's own words).
-    """
-
-    def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         self.thread = threading.get_ident()
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    @classmethod
+    def of_running(cls) -> Home:
+        """The home of the running loop, one per loop. Raises: RuntimeError when no loop is running (asyncio's own words)."""
+        loop = asyncio.get_running_loop()
+        home = _homes.get(loop)
+        if home is None:
+            for gone in [known for known in _homes if known.is_closed()]:
+                del _homes[gone]
+            home = _homes[loop] = cls(loop)
+        return home
 
     @property
     def here(self) -> bool:
@@ -52,3 +60,6 @@ class Home:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("task %r failed", task.get_name(), exc_info=error)
+
+
+_homes: dict[asyncio.AbstractEventLoop, Home] = {}

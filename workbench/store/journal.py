@@ -64,15 +64,15 @@ class Logged:
 class StepRecord:
     """What one step of one message left behind.
 
-    `kind` is `step` (the payload is its result), `failure` (the payload is how it failed) or `attempt` (a delivery that failed;
-    `occurrence` counts them). `position` is its place in its branch in the order of asking. `began_at` is an instant, `took` seconds.
+    `kind` is `step` (the payload is its result), `sleep` (the payload is the instant it ends), `failure` (the payload is how it
+    failed) or `attempt` (a delivery that failed; `occurrence` counts them). `position` is its place in its branch in the order of asking. `began_at` is an instant, `took` seconds.
     """
 
     branch: str
     name: str
     occurrence: int
     payload: str
-    kind: Literal["step", "failure", "attempt"] = "step"
+    kind: Literal["step", "failure", "attempt", "sleep"] = "step"
     position: int = 0
     began_at: float = 0.0
     took: float = 0.0
@@ -231,6 +231,10 @@ class Inbox(Protocol):
 
     def collect(self, key: str, epoch: int) -> Awaitable[list[Logged]]:
         """Move what was posted to the key into its log, in order; gives what was moved. Fenced."""
+        ...
+
+    def posted(self) -> Awaitable[list[str]]:
+        """The keys that this host owns and that have posts waiting. A read of what is committed; it waits for nothing."""
         ...
 
 

@@ -1,0 +1,53 @@
+"""Durable definitions: what `@durable` makes of an async generator function.
+
+The key says which arguments are one process; the version says which shape its state has. Source: DESIGN 2, PROCESSES 2.1 and 2.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.durable.keys import KeyMaker, key_maker
+from workbench.errors import BadInput
+from workbench.process.definition import Body, Definition
+
+__all__ = ["DurableDefinition", "durable"]
+
+Migrate = Callable[[Any, int], Any]
+
+
+class DurableDefinition(Definition):
+    """A durable process body with its options."""
+
+    def __init__(
+        self,
+        body: Body,
+        *,
+        key: str | KeyMaker,
+        name: str | None = None,
+        version: int = 0,
+        migrate: Migrate | None = None,
+        max_attempts: int = 3,
+    ) -> None:
+        super().__init__(body, name=name)
+        if type(version) is not int or version < 0:
+            raise BadInput(f"version of {self.name} is a whole number from 0, found {version!r}")
+        if type(max_attempts) is not int or max_attempts < 1:
+            raise BadInput(f"max_attempts of {self.name} is a whole number from 1, found {max_attempts!r}")
+        self.version = version
+        self.migrate = migrate
+        self.max_attempts = max_attempts
+        self.key_of = key_maker(key, list(self.signature.parameters)[1:], self.name)
+
+
+def durable(
+    *, key: str | KeyMaker, name: str | None = None, version: int = 0, migrate: Migrate | None = None, max_attempts: int = 3
+) -> Callable[[Body], DurableDefinition]:
+    """Make an async generator function a durable process definition.
+
+    `key` is a template over the body's parameters, e.g. "order:{id}". `version` numbers the shape of the state; `migrate(state, version)`
+    turns an older one into this one when it is loaded. A message that fails `max_attempts` times is set aside.
+    Raises: BadInput for an option that cannot be.
+    """
+    return lambda body: DurableDefinition(body, key=key, name=name, version=version, migrate=migrate, max_attempts=max_attempts)

@@ -1,0 +1,87 @@
+"""Calling what a step was given: an async function on the loop, a plain one in a thread of the bench's own pool.
+
+- A blocking function must not stall the kernel, so plain functions never run on the loop.
+- StopIteration cannot cross an await and would hang the caller; it becomes an error that says so.
+- A key is passed to a function that asks for one: a required positional parameter, or one named `key` or `idempotency_key`.
+
+Source: RECIPES "Steps".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor, Future
+from contextvars import copy_context
+from typing import Any
+
+from workbench.errors import StepMisuse
+
+__all__ = ["call_with_key", "in_thread", "is_async"]
+
+_KEY_NAMES = frozenset(("key", "idempotency_key"))
+_ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling the function gives a coroutine, as far as its code tells."""
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        return bool(code.co_flags & _ASYNC)
+    return inspect.iscoroutinefunction(getattr(function, "func", getattr(function, "__call__", function)))
+
+
+def takes_key(function: Callable[..., Any]) -> bool:
+    """Whether the function asks for an idempotency key."""
+    code = getattr(function, "__code__", None)
+    if code is not None and not hasattr(function, "__self__") and not hasattr(function, "__wrapped__"):
+        if code.co_argcount == 0:
+            return bool(code.co_flags & inspect.CO_VARARGS)
+        defaults = len(function.__defaults__ or ())  # type: ignore[attr-defined]
+        return code.co_argcount > defaults or code.co_varnames[0] in _KEY_NAMES
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature
+        return True
+    first = next((p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)), None)
+    return first is not None and (first.default is first.empty or first.name in _KEY_NAMES)
+
+
+async def call_with_key(
+    function: Callable[..., Any], key: str, name: str, pool: Executor, entered: Callable[[Future[Any]], None]
+) -> Any:
+    """What the function gives for the key. `entered` hears of the thread's future, which outlives a cancelled wait.
+
+    Raises: what the function raises; StepMisuse for what cannot work in a thread.
+    """
+    args = (key,) if takes_key(function) else ()
+    if is_async(function):
+        return await function(*args)
+    value = await in_thread(function, args, name, pool, entered)
+    return await value if inspect.isawaitable(value) else value
+
+
+def in_thread(
+    function: Callable[..., Any], args: tuple[Any, ...], name: str, pool: Executor, entered: Callable[[Future[Any]], None]
+) -> Awaitable[Any]:
+    """Run a plain function in the pool with the caller's context variables."""
+    future = pool.submit(copy_context().run, _guarded, function, args, name)
+    entered(future)
+    return asyncio.wrap_future(future)
+
+
+def _guarded(function: Callable[..., Any], args: tuple[Any, ...], name: str) -> Any:
+    try:
+        return function(*args)
+    except StopIteration as error:
+        raise StepMisuse(
+            f"step {name!r} raised StopIteration, which cannot cross an await; use next(iterator, default) or catch it in the function",
+            name=name,
+        ) from error
+    except RuntimeError as error:
+        if "no running event loop" not in str(error):
+            raise
+        raise StepMisuse(
+            f"step {name!r} needs the event loop, and a plain function runs in a thread; write it as async def", name=name
+        ) from error

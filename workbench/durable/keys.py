@@ -1,0 +1,52 @@
+"""Keys and addresses: the texts by which the journal knows processes and steps.
+
+- A key is made from a template and arguments; arguments are escaped and type-tagged, so different arguments never give one key:
+  text stands as it is, anything else as `~` and its JSON.
+- A step's idempotency key is `key#seq#branch#name#occurrence`, fields escaped, so inserting another step never changes it.
+
+Source: DESIGN 2 and rule 8, PROCESSES B.4.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from workbench.errors import BadInput
+from workbench.plain import encode
+
+__all__ = ["KeyMaker", "escape", "key_maker", "step_key"]
+
+KeyMaker = Callable[[dict[str, Any]], str]
+_LITERAL = " !$&'()*+,;=?@[]._-<>|"  # not escaped: neither : nor # nor / nor % nor ~
+
+
+def escape(text: str) -> str:
+    """The text with everything that separates fields percent-encoded; different texts stay different."""
+    return quote(text, safe=_LITERAL).replace("~", "%7E") if text and not text.replace("-", "").replace("_", "").isalnum() else text
+
+
+def step_key(key: str, seq: int, branch: str, name: str, occurrence: int) -> str:
+    """The idempotency key of a step: equal on every retry of it, different from every other step's."""
+    return f"{key.replace('%', '%25').replace('#', '%23')}#{seq}#{branch}#{escape(name)}#{occurrence}"
+
+
+def key_maker(template: str | KeyMaker, parameters: list[str], name: str) -> KeyMaker:
+    """A function from arguments to the key. Raises: BadInput when the template names no parameter of the body, or a format."""
+    if callable(template):
+        return template
+    fields = [field for _, field, spec, conversion in string.Formatter().parse(template) if field is not None or spec or conversion]
+    for field in fields:
+        if field not in parameters:
+            raise BadInput(f"the key {template!r} of {name} uses {{{field}}}; its parameters are {parameters}")
+
+    def make(args: dict[str, Any]) -> str:
+        return template.format(**{field: _argument(args[field], f"{name}({field})") for field in fields if field})
+
+    return make
+
+
+def _argument(value: object, path: str) -> str:
+    return escape(value) if type(value) is str else "~" + escape(encode(value, path))

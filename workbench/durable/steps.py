@@ -1,0 +1,126 @@
+"""Steps: what a message has done so far, and where the next step stands in it.
+
+- A step is addressed by branch, name and occurrence, taken when `ctx.step(…)` is called, so the order in which parallel steps finish
+  can never mix them up.
+- A branch belongs to one task. A step asked for in a task without a branch of its own is refused: names that repeat would swap results.
+- Drift is an unrecorded step asked for at position i while a record at a position <= i of the branch is unclaimed, or a record that nobody
+  claimed when the message ends. The function does not run; the activation alone stops.
+
+Source: DESIGN rule 8, PROCESSES B.4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.durable.keys import escape, step_key
+from workbench.errors import Drift, StepMisuse
+from workbench.store.journal import StepRecord
+
+__all__ = ["Address", "Branch", "Ledger", "current_branch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a step stands: enough to find its record, and to make its key."""
+
+    branch: str
+    name: str
+    occurrence: int
+    position: int
+
+
+class Ledger:
+    """The records of one message: those of earlier deliveries, claimed one by one, and those of this one."""
+
+    __slots__ = ("_branches", "_recorded", "_unclaimed", "key", "open", "records", "replayed", "root", "seq")
+
+    def __init__(self, key: str, seq: int, recorded: Iterable[StepRecord] = ()) -> None:
+        self.key = key
+        self.seq = seq
+        self.records: list[StepRecord] = list(recorded)
+        self.replayed: set[tuple[str, str, int]] = set()
+        self.open: dict[Address, float] = {}
+        self._recorded = {(r.branch, r.name, r.occurrence): r for r in self.records if r.kind != "attempt"}
+        self._unclaimed: dict[str, dict[tuple[str, int], int]] = {}
+        for record in self._recorded.values():
+            self._unclaimed.setdefault(record.branch, {})[(record.name, record.occurrence)] = record.position
+        self._branches: dict[str, int] = {}
+        self.root = Branch(self, "")
+
+    def claim(self, address: Address) -> StepRecord | None:
+        """The record of the step, or None when it has yet to run. Raises: Drift."""
+        if not self._recorded:
+            return None
+        record = self._recorded.get((address.branch, address.name, address.occurrence))
+        unclaimed = self._unclaimed.get(address.branch, {})
+        if record is not None:
+            unclaimed.pop((address.name, address.occurrence), None)
+            self.replayed.add((address.branch, address.name, address.occurrence))
+            return record
+        passed = [name for (name, _), position in unclaimed.items() if position <= address.position]
+        if passed:
+            raise self._drift(f"asks for step {address.name!r} now", address.name, passed[0])
+        return None
+
+    def leftover(self) -> Drift | None:
+        """The drift of a message that ends without asking for a step that it has recorded."""
+        for unclaimed in self._unclaimed.values():
+            for name, _ in unclaimed:
+                return self._drift("ended without asking for it", None, name)
+        return None
+
+    def key_of(self, address: Address) -> str:
+        """The idempotency key of a step."""
+        return step_key(self.key, self.seq, address.branch, address.name, address.occurrence)
+
+    def branch(self, parent: Branch, name: str) -> Branch:
+        """A branch below `parent`; a name used twice gets a number."""
+        path = f"{parent.path}/{escape(name)}" if parent.path else escape(name)
+        count = self._branches.get(path, 0)
+        self._branches[path] = count + 1
+        return Branch(self, f"{path}~{count}" if count else path)
+
+    def _drift(self, what: str, asked: str | None, recorded: str) -> Drift:
+        return Drift(
+            f"message {self.seq} of {self.key!r} recorded the step {recorded!r} and {what}; "
+            "put the choice of what to do inside a step, or bring the earlier code back",
+            key=self.key,
+            seq=self.seq,
+            asked=asked,
+            recorded=recorded,
+        )
+
+
+class Branch:
+    """One line of steps in one task."""
+
+    __slots__ = ("_counts", "_position", "ledger", "path", "task")
+
+    def __init__(self, ledger: Ledger, path: str) -> None:
+        self.ledger = ledger
+        self.path = path
+        self.task: asyncio.Task[Any] | None = None
+        self._counts: dict[str, int] = {}
+        self._position = 0
+
+    def address(self, name: str) -> Address:
+        """The next address for a step of this name. Raises: StepMisuse when the current task is not the branch's."""
+        if asyncio.current_task() is not self.task:
+            raise StepMisuse(
+                f"step {name!r} is asked for in a task that has no branch of its own; "
+                'give the task a branch: async with ctx.branch("…")',
+                name=name,
+            )
+        occurrence = self._counts.get(name, 0)
+        self._counts[name] = occurrence + 1
+        position, self._position = self._position, self._position + 1
+        return Address(self.path, name, occurrence, position)
+
+
+current_branch: ContextVar[Branch | None] = ContextVar("workbench_branch", default=None)
+"""The branch that steps are asked for on; a task created by the body inherits it, and owns none."""

@@ -1,0 +1,259 @@
+"""Plain data: what the journal can hold, as text and back.
+
+- Plain is JSON (dict with text keys, list, str, int, float, bool, None) and, by fixed tags, datetime, date, timedelta, Decimal, UUID, bytes, set
+  and tuple. What comes back equals what went in, types included; anything else is refused by its path before anything is written.
+- A tag is `{"$": name, "v": …}`; a dict that has the key "$" itself is written as its pairs, so no data can pass for a tag.
+- Decoding calls nothing but the constructors in this file: stored data can never import or run anything.
+- A model, dataclass or Enum needs a declared type to come back (`Shape`); the text says so, and reads as plain data without it.
+
+Limits: depth `DEPTH`, one value `SIZE` bytes of text. Source: DESIGN 2, CASES 35, 36, 39.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import hashlib
+import json
+import types
+import typing
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import BadInput, NotPlain
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+__all__ = ["DEPTH", "PLAIN", "SIZE", "Shape", "decode", "digest", "encode", "shape_of"]
+
+DEPTH = 200
+SIZE = 64 * 1024 * 1024
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+_write = json.JSONEncoder(check_circular=False, allow_nan=False, separators=(",", ":")).encode
+_write_sorted = json.JSONEncoder(check_circular=False, allow_nan=False, separators=(",", ":"), sort_keys=True).encode
+
+
+def encode(value: object, path: str = "value") -> str:
+    """The text of a plain value; `path` is how errors name it.
+
+    Raises: NotPlain when something in it cannot come back as it is, or a limit is passed.
+    """
+    if _native(value, DEPTH):
+        try:
+            text = _write(value)
+        except ValueError:
+            text = _write(_tagged(value, path, DEPTH))
+    else:
+        text = _write(_tagged(value, path, DEPTH))
+    if len(text) > SIZE:
+        raise NotPlain(f"{path} is {len(text)} bytes as text, more than the limit of {SIZE}; store a reference to it", path=path)
+    return text
+
+
+def decode(text: str) -> Any:
+    """The value that `encode` was given. A typed value (see `Shape`) comes back as plain data."""
+    return json.loads(text, object_hook=_untag) if '"$":' in text else json.loads(text)
+
+
+def digest(value: object) -> str:
+    """A SHA-256 of a plain value, the same for every order of its keys. Raises: NotPlain."""
+    tagged = value if _native(value, DEPTH) else _tagged(value, "value", DEPTH)
+    return hashlib.sha256(_write_sorted(tagged).encode()).hexdigest()
+
+
+def _native(value: object, depth: int) -> bool:
+    """Whether plain JSON holds the value exactly. The hot path: most values are."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return True
+    if depth == 0:
+        return False
+    if kind is dict:
+        for key, item in value.items():  # type: ignore[attr-defined]
+            if type(key) is not str or key == "$":
+                return False
+            if type(item) not in _SCALARS and not _native(item, depth - 1):
+                return False
+        return True
+    if kind is list:
+        for item in value:  # type: ignore[attr-defined]
+            if type(item) not in _SCALARS and not _native(item, depth - 1):
+                return False
+        return True
+    return False
+
+
+def _tagged(value: Any, path: str, depth: int) -> Any:
+    """The value with everything that JSON lacks as tags. Raises: NotPlain, by path."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is int:
+        return _whole(value, path)
+    if kind is float:
+        if value != value or value in (float("inf"), float("-inf")):
+            raise NotPlain(f"{path} is {value!r}, which JSON cannot hold; use None or a text", path=path)
+        return value
+    if depth == 0:
+        raise NotPlain(f"{path} is nested more than {DEPTH} levels deep, or contains itself; flatten it", path=path)
+    if kind is dict:
+        return _tagged_dict(value, path, depth)
+    if kind is list:
+        return [_tagged(item, f"{path}[{index}]", depth - 1) for index, item in enumerate(value)]
+    if kind is tuple:
+        return {"$": "tuple", "v": [_tagged(item, f"{path}[{index}]", depth - 1) for index, item in enumerate(value)]}
+    if kind is set:
+        items = [_tagged(item, f"{path}{{…}}", depth - 1) for item in value]
+        return {"$": "set", "v": sorted(items, key=_write_sorted)}
+    if kind in _TO_TEXT:
+        return {"$": _TO_TEXT[kind][0], "v": _TO_TEXT[kind][1](value)}
+    raise NotPlain(_advice(value, path), path=path, found=kind.__qualname__)
+
+
+def _whole(value: int, path: str) -> int:
+    try:
+        str(value)
+    except ValueError:
+        raise NotPlain(f"{path} is a whole number of more digits than Python writes as text; store it as bytes", path=path) from None
+    return value
+
+
+def _tagged_dict(value: dict[Any, Any], path: str, depth: int) -> Any:
+    for key in value:
+        if type(key) is not str:
+            raise NotPlain(
+                f"{path} has the key {key!r} of type {type(key).__name__}, and only text can be a key; use str({key!r})", path=path
+            )
+    plain = {key: _tagged(item, f"{path}.{key}", depth - 1) for key, item in value.items()}
+    return {"$": "dict", "v": [[key, item] for key, item in plain.items()]} if "$" in plain else plain
+
+
+def _advice(value: object, path: str) -> str:
+    kind = type(value)
+    name = kind.__qualname__
+    if isinstance(value, (dict, list, str, int, float, tuple, set, bytes)) and not hasattr(kind, "__members__"):
+        plain = next(base for base in kind.__mro__ if base in _SCALARS or base in (dict, list, tuple, set, bytes))
+        return f"{path} is a {name}, which would come back as a {plain.__name__}; pass {plain.__name__}(…) of it"
+    if hasattr(kind, "model_fields") or hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__members__"):
+        return (
+            f"{path} is a {name}, and nothing declares that type to restore it; "
+            f"give returns={name} to the step, annotate what the function returns, or pass plain data"
+        )
+    return f"{path} is a {name}, and only plain data can be stored; pass dict, list, text, numbers, dates or bytes"
+
+
+def _seconds(value: dt.timedelta) -> list[int]:
+    return [value.days, value.seconds, value.microseconds]
+
+
+_TO_TEXT: dict[type, tuple[str, Callable[[Any], Any]]] = {
+    dt.datetime: ("datetime", dt.datetime.isoformat),
+    dt.date: ("date", dt.date.isoformat),
+    dt.timedelta: ("timedelta", _seconds),
+    Decimal: ("decimal", str),
+    uuid.UUID: ("uuid", str),
+    bytes: ("bytes", lambda value: base64.b64encode(value).decode()),
+}
+
+_FROM_TAG: dict[str, Callable[[Any], Any]] = {
+    "datetime": dt.datetime.fromisoformat,
+    "date": dt.date.fromisoformat,
+    "timedelta": lambda parts: dt.timedelta(*parts),
+    "decimal": Decimal,
+    "uuid": uuid.UUID,
+    "bytes": base64.b64decode,
+    "tuple": tuple,
+    "set": set,
+    "dict": dict,
+    "typed": lambda value: value,
+}
+
+
+def _untag(value: dict[str, Any]) -> Any:
+    tag = value.get("$")
+    if tag is None:
+        return value
+    try:
+        return _FROM_TAG[tag](value["v"])
+    except KeyError:
+        raise BadInput(f"the stored tag {tag!r} is not one this version knows; it was written by a newer one") from None
+
+
+class Shape:
+    """A declared type that can restore what the text of a value lost: models, dataclasses, Enums, and containers of them."""
+
+    __slots__ = ("_adapter", "annotation", "strict")
+
+    def __init__(self, annotation: object, *, strict: bool) -> None:
+        self.annotation = annotation
+        self.strict = strict
+        self._adapter: TypeAdapter[Any] | None = None
+
+    def encode(self, value: object, path: str = "value") -> str:
+        """The text of a value of this type. Raises: NotPlain when it would not come back equal."""
+        if not self.strict:
+            try:
+                return encode(value, path)
+            except NotPlain:
+                if self.annotation is None:
+                    raise
+        adapter = self.adapter()
+        try:
+            plain = adapter.dump_python(value, mode="json", warnings="error")
+            text = _write({"$": "typed", "v": _tagged(plain, path, DEPTH)})
+            same = self.decode(text) == value
+        except NotPlain:
+            raise
+        except Exception as error:
+            raise NotPlain(
+                f"{path} is a {type(value).__qualname__} and does not fit {self.annotation!r}: {error}", path=path
+            ) from error
+        if not same:
+            raise NotPlain(
+                f"{path} is a {type(value).__qualname__} that would not come back equal from {self.annotation!r}; pass plain data",
+                path=path,
+            )
+        return text
+
+    def decode(self, text: str) -> Any:
+        """The value, restored to its type when the text says that it has one."""
+        if text.startswith('{"$":"typed"') and self.annotation is not None:
+            return self.adapter().validate_json(json.dumps(json.loads(text)["v"]))
+        return decode(text)
+
+    def adapter(self) -> TypeAdapter[Any]:
+        """The validator of the type, made at first use."""
+        if self._adapter is None:
+            from pydantic import TypeAdapter
+
+            self._adapter = TypeAdapter(self.annotation)
+        return self._adapter
+
+
+PLAIN = Shape(None, strict=False)
+"""The shape of values without a declared type."""
+
+_NO_TYPE = (None, type(None), Any, object, typing.TypeVar)
+
+
+@lru_cache(maxsize=1024)
+def _shape(annotation: object, strict: bool) -> Shape:
+    return Shape(annotation, strict=strict)
+
+
+def shape_of(annotation: object, *, strict: bool = False) -> Shape:
+    """The shape for an annotation; `PLAIN` for none. `strict` always goes through the type, also for plain values."""
+    if annotation in _NO_TYPE or isinstance(annotation, (str, typing.TypeVar)):
+        return PLAIN
+    if isinstance(annotation, type) and annotation in _SCALARS | {dict, list, tuple, set, bytes} and not isinstance(
+        annotation, types.GenericAlias
+    ):
+        return PLAIN
+    try:
+        return _shape(annotation, strict)
+    except TypeError:  # an annotation that cannot be hashed
+        return Shape(annotation, strict=strict)

@@ -1,0 +1,76 @@
+"""Calls: a message that wants an answer, and the reply that gives it.
+
+- In a body a call arrives as `Call(message, reply)`; `reply(value)` answers it now or later, once.
+- A call that no case takes must not hang its caller: a reply that nobody kept fails it when the body asks for its next message, and one
+  that was kept and thrown away unanswered fails it then.
+
+Source: PROCESSES 1.5 and B.4. Knows nothing of mailboxes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+from workbench.errors import CallRefused
+
+__all__ = ["Call", "Reply"]
+
+_KEPT_BY_CALL_ALONE = 2  # the call's own slot, and getrefcount's argument
+
+
+class Reply:
+    """Answers one call. Calling it a second time is refused."""
+
+    __slots__ = ("__weakref__", "_future", "_message", "_name")
+
+    def __init__(self, future: asyncio.Future[Any], name: str, message: object) -> None:
+        self._future = future
+        self._name = name
+        self._message = message
+
+    @property
+    def answered(self) -> bool:
+        """Whether the caller has its answer, or its failure, or went away."""
+        return self._future.done()
+
+    def __call__(self, value: object = None) -> None:
+        """Give the caller `value`. Raises: CallRefused when the call was answered before."""
+        if self._future.cancelled():
+            return
+        if self._future.done():
+            raise CallRefused(f"{self._name} answered the call {self._message!r} already; one call has one answer")
+        self._future.set_result(value)
+
+    def fail(self, error: BaseException) -> None:
+        """Fail the caller with `error`, unless it has its answer."""
+        if not self._future.done():
+            self._future.set_exception(error)
+            self._future.exception()  # a caller that went away is no unseen failure
+
+    def refuse(self) -> None:
+        """Fail the caller because nothing takes its message."""
+        self.fail(CallRefused(f"{self._name} has no case for {self._message!r}; nothing was done", name=self._name))
+
+    def __del__(self) -> None:
+        if not self._future.done() and not self._future.get_loop().is_closed():
+            self.refuse()
+
+
+class Call:
+    """A message that wants an answer, as a body sees it: match it with `case Call({"type": …}, reply)`."""
+
+    __slots__ = ("message", "reply")
+    __match_args__ = ("message", "reply")
+
+    def __init__(self, message: Any, reply: Any) -> None:
+        self.message = message
+        self.reply = reply
+
+    def __repr__(self) -> str:
+        return f"Call({self.message!r})"
+
+    def kept(self) -> bool:
+        """Whether something besides this call holds its reply."""
+        return sys.getrefcount(self.reply) > _KEPT_BY_CALL_ALONE

@@ -1,0 +1,82 @@
+"""States: what a process has published, for whoever reads, waits or iterates.
+
+- A state is kept as its text, made when it was yielded, so that later mutation by the body or a reader changes nothing that is shown.
+- Iteration is newest wins: a slow reader misses states, never the last one.
+- The end is published too: iterators then stop after the last value.
+
+Source: PROCESSES 1.3, 1.8 and B.4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from workbench.events import Changes
+from workbench.plain import PLAIN, Shape
+
+__all__ = ["States"]
+
+_UNREAD = object()
+
+
+class States:
+    """The newest state of one process, with the lifecycle changes of it."""
+
+    __slots__ = ("_value", "_waiters", "changes", "over", "shape", "text", "version")
+
+    def __init__(self, shape: Shape = PLAIN) -> None:
+        self.shape = shape
+        self.text: str | None = None
+        self.version = 0
+        self.over = False
+        self.changes = Changes()
+        self._value: Any = None
+        self._waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def value(self) -> Any:
+        """The newest state, None before the first. Readers share it; treat it as immutable."""
+        if self._value is _UNREAD:
+            assert self.text is not None
+            self._value = self.shape.decode(self.text)
+        return self._value
+
+    def publish(self, text: str) -> None:
+        """Make `text` the newest state. The same text again publishes nothing."""
+        if text != self.text:
+            self.text = text
+            self._value = _UNREAD
+            self.version += 1
+            self.tell()
+
+    def tell(self) -> None:
+        """Wake whoever waits: a state or a flag changed."""
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self.changes.tell()
+
+    def end(self) -> None:
+        """No state follows. Iterators end after the last one."""
+        self.over = True
+        self.tell()
+
+    async def change(self) -> None:
+        """Return after the next `tell`."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        await waiter
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        seen = 0
+        while True:
+            if self.version != seen:
+                seen = self.version
+                yield self.value
+            elif self.over:
+                return
+            else:
+                await self.change()
