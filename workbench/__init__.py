@@ -1,0 +1,1 @@
+"""Durable agents that live in a Jupyter kernel."""
