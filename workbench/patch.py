@@ -11,10 +11,12 @@ Knows nothing of who sends or shows them. Source: PROCESSES 1.8; `tests/vectors/
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Op", "apply", "diff"]
 

@@ -1,0 +1,220 @@
+"""The picture: what a view says, as one heading, facts, one sentence and one table, before anything is drawn.
+
+Made from a view of `workbench.agents.views`; what is unknown there is left out here. Every status is a word.
+Knows nothing of HTML.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.widgets import words
+
+__all__ = ["Bar", "Cell", "Picture", "Row", "picture"]
+
+OUTCOMES = {"waiting": "waiting for an approval"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Text of a table, maybe as code, with lines under it."""
+
+    text: str
+    code: bool = False
+    after: str = ""
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A span as percentages of the time axis."""
+
+    left: float
+    width: float
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its cells in the order of the columns, its status word, its bars."""
+
+    cells: tuple[Cell, ...]
+    status: str = ""
+    bars: tuple[Bar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Everything that a view says."""
+
+    name: str
+    id: str
+    status: str
+    shape: str
+    at: float
+    facts: list[tuple[str, str]]
+    now: tuple[str, str]
+    columns: tuple[str, ...]
+    rows: list[Row]
+    decide: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+
+
+def picture(view: dict[str, Any]) -> Picture:
+    """The picture of a run, the approvals or a process."""
+    return {"run": _run, "approvals": _approvals, "process": _process}[view["kind"]](view)
+
+
+def _run(view: dict[str, Any]) -> Picture:
+    usage, until = view["usage"], view["ended_at"] or view["now"]
+    facts = [
+        ("Elapsed", words.elapsed(until - view["began_at"])),
+        ("Model calls", words.count(usage["model_calls"])),
+        ("Tokens", f"{words.count(usage['input_tokens'])} in, {words.count(usage['output_tokens'])} out"),
+        ("Cost", words.cost(usage["cost_microdollars"])),
+    ]
+    if budget := view["budget"]:
+        facts.append(("Budget", f"{words.count(budget['used'])} of {words.count(budget['limit'])} {budget['unit']}"))
+    pending = [row["approval"] for row in view["rows"] if row["kind"] == "call" and _waits(row["approval"])]
+    status = view["status"] if view["alive"] or view["ended_at"] else f"{view['status']}, killed"
+    if view["status"] == "waiting" and view["alive"] and pending:
+        status = "waiting for an approval"
+    decide = [line for approval in pending for line in _decide(approval["id"])]
+    if view["killed_at"] and not view["alive"]:
+        decide.append(f'await bench.runs["{view["id"]}"].recover()')
+    return Picture(
+        name=view["agent"],
+        id=view["id"],
+        status=status,
+        shape=view["status"] if view["alive"] or view["ended_at"] else "killed",
+        at=view["now"],
+        facts=facts,
+        now=(view["now_line"]["strong"], view["now_line"]["text"]),
+        columns=("At", "Who", "What", "Outcome", "Took"),
+        rows=[_run_row(view, row, until) for row in view["rows"]],
+        decide=decide,
+        output=view["output"],
+    )
+
+
+def _waits(approval: dict[str, Any] | None) -> bool:
+    return approval is not None and approval["status"] == "pending"
+
+
+def _decide(id: str) -> tuple[str, str]:
+    return f'await bench.approvals.approve("{id}")', f"workbench approve {id}"
+
+
+def _run_row(view: dict[str, Any], row: dict[str, Any], until: float) -> Row:
+    began = row["spans"][0]["began_at"] if row["spans"] else None
+    at = Cell("" if began is None else words.elapsed(began - view["began_at"]))
+    bars = _bars(view, row["spans"], until)
+    if row["kind"] == "message":
+        who = "You" if row["who"] == "you" else row["who"]
+        outcome = "replayed" if row["replayed"] else "still writing" if row["streaming"] else ""
+        cells = (
+            at if began is not None else Cell("0:00"),
+            Cell(who),
+            Cell(row["text"]),
+            Cell(outcome),
+            Cell(words.took(row["took"])),
+        )
+        return Row(cells, status="", bars=bars)
+    outcome = OUTCOMES.get(row["status"], row["status"]) + (f", {row['note']}" if row["note"] else "")
+    cells = (at, Cell("tool"), _call(row), Cell(outcome), Cell(words.took(row["took"])))
+    return Row(cells, status=row["status"], bars=bars)
+
+
+def _call(row: dict[str, Any]) -> Cell:
+    lines = [
+        f"step {step['name']}: {step['status']}{', replayed' if step['replayed'] else ''}{', ran again under the same key' if step['ran_again'] else ''}"
+        + (f", {words.took(step['took'])}" if step["took"] is not None else "")
+        for step in row["steps"]
+    ]
+    lines += [f"progress: {row['progress'][-1]}"] if row["progress"] else []
+    if error := row["error"]:
+        lines.append(f"{error.get('type', 'error')}: {error.get('message', '')}")
+    after = f" → {words.short(row['result'])}" if row["status"] == "success" else ""
+    return Cell(f"{row['tool']}({words.arguments(row['args'])})", code=True, after=after, lines=tuple(lines))
+
+
+def _bars(view: dict[str, Any], spans: list[dict[str, Any]], until: float) -> tuple[Bar, ...]:
+    whole = max(until - view["began_at"], 0.001)
+    bars = []
+    for span in spans:
+        left = max(0.0, (span["began_at"] - view["began_at"]) / whole * 100)
+        right = min(100.0, ((span["ended_at"] or until) - view["began_at"]) / whole * 100)
+        bars.append(Bar(round(left, 2), round(max(0.5, right - left), 2), span["how"]))
+    return tuple(bars)
+
+
+def _approvals(view: dict[str, Any]) -> Picture:
+    pending, decided = view["pending"], view["decided"]
+    return Picture(
+        name="Approvals",
+        id="",
+        status=f"{len(pending)} pending",
+        shape="pending" if pending else "completed",
+        at=view["now"],
+        facts=[("Pending", words.count(len(pending))), ("Decided", words.count(view["decided_total"]))],
+        now=(view["now_line"]["strong"], view["now_line"]["text"]),
+        columns=("Approval", "Asked by", "What", "Status", "When"),
+        rows=[_approval_row(view, approval) for approval in [*pending, *decided]],
+        decide=[line for approval in pending for line in _decide(approval["id"])],
+    )
+
+
+def _approval_row(view: dict[str, Any], approval: dict[str, Any]) -> Row:
+    if approval["status"] == "pending":
+        status, when = "pending", f"asked {words.elapsed(view['now'] - approval['asked_at'])} before"
+        if approval["expires_at"] is not None:
+            when += f", expires {words.moment(approval['expires_at'])}"
+    else:
+        status, when = _decision(approval), words.moment(approval["decided_at"] or approval["asked_at"])
+    what = Cell(
+        f"{approval['tool']}({words.arguments(approval['args'])})",
+        code=True,
+        lines=(" ".join(filter(None, (approval["sentence"], approval["act"]))),),
+    )
+    asked_by = Cell(f"{approval['agent']}, {approval['run']}")
+    return Row((Cell(approval["id"]), asked_by, what, Cell(status), Cell(when)), status=approval["status"])
+
+
+def _decision(approval: dict[str, Any]) -> str:
+    said: str = approval["status"]
+    if approval["decided_by"]:
+        said += f" by {approval['decided_by']}"
+    if approval["via"]:
+        said += f", {approval['via']}"
+    return said + (f": {approval['reason']}" if approval["reason"] else "")
+
+
+def _process(view: dict[str, Any]) -> Picture:
+    facts = [("Mailbox", words.plural(view["pending"], "message"))]
+    if view["epoch"] is not None:
+        facts.insert(0, ("Epoch", words.count(view["epoch"])))
+    if view["next_wake"] is not None:
+        facts.append(("Next wake", words.moment(view["next_wake"])))
+    if view["elsewhere"]:
+        facts.insert(0, ("Owner", view["elsewhere"]))
+    state = view["state"]
+    items = state.items() if isinstance(state, dict) else [("state", state)]
+    changed = {path.split("/")[1] for path in view["changed"] if path.startswith("/")}
+    rows = [
+        Row((Cell(str(name)), Cell(words.short(value), code=True), Cell("changed" if str(name) in changed else "")))
+        for name, value in items
+    ]
+    if error := view["error"]:
+        rows.append(Row((Cell("error"), Cell(f"{error.get('type', '')}: {error.get('message', '')}"), Cell(""))))
+    return Picture(
+        name=view["name"],
+        id=view["key"] or "",
+        status=view["status"] + ("" if view["committed"] else ", not committed yet"),
+        shape=view["status"],
+        at=view["now"],
+        facts=facts,
+        now=(view["now_line"]["strong"], view["now_line"]["text"]),
+        columns=("State", "Value", "Change"),
+        rows=rows,
+    )
