@@ -1,0 +1,35 @@
+"""Models: who answers. `from workbench import models`, then `models.scripted(...)`, `models.resolve("offline")`.
+
+Importing this costs next to nothing: each name loads its module when it is first used, and the model library only when a real provider is.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.models.cassette import recorded
+    from workbench.models.library import openai_compatible
+    from workbench.models.providers import resolve
+    from workbench.models.script import call, scripted
+
+__all__ = ["call", "openai_compatible", "recorded", "resolve", "scripted"]
+
+_HOMES = {
+    "call": "script",
+    "openai_compatible": "library",
+    "recorded": "cassette",
+    "resolve": "providers",
+    "scripted": "script",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

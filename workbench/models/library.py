@@ -1,0 +1,290 @@
+"""The embassy of the model library (pydantic-ai): asking its models, and making tool schemas with it.
+
+- Nothing of it is imported before the first use (0.4 s), and none of its types leaves this file.
+- Only its model requests, message types and schema generator are used; its agent loop never is.
+- A turn is always streamed, so that one path is tested. The provider's own retries are off: a retry is a decision of the agent loop, on the record.
+- A message is kept as its JSON after one trip through the library, from which on it is stable.
+
+Source: AGENTS 1.2 to 1.4.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import BadInput, ModelFailed
+from workbench.models.messages import FORMAT, library_version, stored, unique_ids
+from workbench.models.model import Request, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pydantic_ai.exceptions import ModelAPIError
+    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.models import Model as ForeignModel
+    from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+
+__all__ = ["LibraryModel", "is_foreign_model", "named_model", "openai_compatible"]
+
+_CUT_SHORT = "the answer of {name} ended before it was complete; ask again"
+
+
+class LibraryModel:
+    """A model of the library behind the port of `workbench.models.model`."""
+
+    def __init__(self, foreign: ForeignModel, name: str | None = None) -> None:
+        self.name = name or f"{foreign.system}:{foreign.model_name}"
+        self._foreign = foreign
+
+    def __repr__(self) -> str:
+        return f"<model {self.name}>"
+
+    async def ask(self, request: Request, on_text: Callable[[str], None]) -> Turn:
+        from pydantic_ai.direct import model_request_stream
+        from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UserError
+
+        messages, parameters = _messages(request.history), _parameters(request)
+        settings: Any = {"max_retries": 0, **request.settings}
+        try:
+            async with model_request_stream(
+                self._foreign, messages, model_settings=settings, model_request_parameters=parameters
+            ) as stream:
+                await _follow(stream, on_text)
+                response = stream.get()
+        except ModelAPIError as error:
+            raise _failure(self.name, error) from error
+        except AgentRunError as error:
+            raise _failed(
+                f"{self.name} answered in a way that cannot be read ({error}); ask again", "server", True
+            ) from error
+        except UserError as error:
+            raise BadInput(f"the request to {self.name} cannot be sent: {error}") from error
+        return self._turn(response, request)
+
+    def _turn(self, response: ModelResponse, request: Request) -> Turn:
+        message = stored(_settled(response, request))
+        usage = response.usage
+        turn = Turn.of(
+            message,
+            model=response.model_name or self.name,
+            finish=response.finish_reason or _details(response).get("finish_reason"),
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost_microdollars=_cost(response),
+        )
+        _refuse_unusable(turn, response, self.name)
+        return turn
+
+
+def is_foreign_model(value: object) -> bool:
+    """Whether `value` is a model of the library; imports nothing to find out."""
+    return any(
+        kind.__module__.partition(".")[0] == "pydantic_ai" and kind.__name__ == "Model" for kind in type(value).__mro__
+    )
+
+
+def named_model(name: str) -> LibraryModel:
+    """The library's model of a name such as "openai:gpt-5.2".
+
+    Raises: BadInput naming the extra that is not installed, the variable that holds no key, or what is understood.
+    """
+    from pydantic_ai.exceptions import UserError
+    from pydantic_ai.models import infer_model
+
+    try:
+        return LibraryModel(infer_model(name), name)
+    except ImportError as error:
+        raise BadInput(
+            f"model {name!r} needs a package that is not installed; run pip install {_extra(name)!r}"
+        ) from error
+    except UserError as error:
+        raise _unusable(name, str(error)) from error
+
+
+def openai_compatible(url: str, name: str, api_key: str = "unused") -> LibraryModel:
+    """A model behind any server that speaks OpenAI's chat protocol, such as one on this machine.
+
+    `url` ends in "/v1" on most servers; `name` is the server's name of the model. Raises: BadInput when the extra `openai` is missing.
+    """
+    try:
+        from openai import AsyncOpenAI
+        from pydantic_ai.models.openai import OpenAIChatModel
+        from pydantic_ai.profiles import InlineDefsJsonSchemaTransformer
+        from pydantic_ai.profiles.openai import OpenAIModelProfile
+        from pydantic_ai.providers.openai import OpenAIProvider
+    except ImportError as error:
+        raise BadInput(
+            f"model {name!r} at {url} needs the openai package; run pip install {_extra('openai:')!r}"
+        ) from error
+    client = AsyncOpenAI(base_url=url, api_key=api_key, max_retries=0, timeout=60)
+    profile = OpenAIModelProfile(
+        openai_chat_supports_multiple_system_messages=False,
+        openai_chat_supports_max_completion_tokens=False,
+        json_schema_transformer=InlineDefsJsonSchemaTransformer,
+    )
+    return LibraryModel(
+        OpenAIChatModel(name, provider=OpenAIProvider(openai_client=client), profile=profile), f"{name} at {url}"
+    )
+
+
+def _messages(history: list[dict[str, Any]]) -> list[ModelMessage]:
+    from pydantic import ValidationError
+    from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+    for number, message in enumerate(history):
+        if message.get("fmt") != FORMAT:
+            raise BadInput(
+                f"message {number} of the history has the format {message.get('fmt')!r}; this version reads {FORMAT!r}"
+            )
+    try:
+        return ModelMessagesTypeAdapter.validate_json(json.dumps([message["json"] for message in history]))
+    except ValidationError as error:
+        versions = sorted({message["lib"] for message in history})
+        raise BadInput(
+            f"pydantic-ai {library_version()} cannot read a history written by {', '.join(versions)}: {error.errors()[0]['msg']}; "
+            "upgrade it, or start a new conversation"
+        ) from error
+
+
+def _parameters(request: Request) -> ModelRequestParameters:
+    from pydantic_ai.messages import InstructionPart
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.tools import ToolDefinition
+
+    return ModelRequestParameters(
+        function_tools=[
+            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=tool.parameters)
+            for tool in request.tools
+        ],
+        instruction_parts=[InstructionPart(content=request.instructions)] if request.instructions else None,
+    )
+
+
+async def _follow(stream: StreamedResponse, on_text: Callable[[str], None]) -> None:
+    """Read a stream to its end, telling its text."""
+    from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+
+    async for event in stream:
+        match event:
+            case (
+                PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+            ) if text:
+                on_text(text)
+
+
+def _settled(response: ModelResponse, request: Request) -> dict[str, Any]:
+    """The response as JSON that stays the same from here on, its call ids unique."""
+    from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart
+
+    ids = iter(
+        unique_ids([part.tool_call_id for part in response.parts if isinstance(part, ToolCallPart)], request.history)
+    )
+    parts = [
+        dataclasses.replace(part, tool_call_id=next(ids)) if isinstance(part, ToolCallPart) else part
+        for part in response.parts
+    ]
+    once = ModelMessagesTypeAdapter.dump_json([dataclasses.replace(response, parts=parts)], exclude_none=True)
+    twice = ModelMessagesTypeAdapter.dump_json(ModelMessagesTypeAdapter.validate_json(once), exclude_none=True)
+    settled: dict[str, Any] = json.loads(twice)[0]
+    return settled
+
+
+def _cost(response: ModelResponse) -> int | None:
+    """The price in micro-dollars, or None where none is known: never 0 for want of one."""
+    try:
+        return round(response.cost().total_price * 1_000_000)
+    except (LookupError, ValueError, AssertionError):
+        return None
+
+
+def _details(response: ModelResponse) -> dict[str, Any]:
+    return response.provider_details or {}
+
+
+def _refuse_unusable(turn: Turn, response: ModelResponse, name: str) -> None:
+    """Raise ModelFailed for a turn that must not be taken for an answer; what it cost goes with the error."""
+    spent = {
+        "input_tokens": turn.input_tokens,
+        "output_tokens": turn.output_tokens,
+        "cost_microdollars": turn.cost_microdollars,
+    }
+    if _was_cut_short(response):
+        raise _failed(_CUT_SHORT.format(name=name), "cut_short", True, **spent)
+    if turn.finish == "length" and (turn.calls or not turn.text):
+        what = "in the middle of its tool calls" if turn.calls else "before it said anything"
+        raise _failed(
+            f"{name} reached its output limit {what}; no tool was run, raise max_tokens or ask for less",
+            "length",
+            True,
+            **spent,
+        )
+    if turn.finish == "content_filter" and not turn.text and not turn.calls:
+        refusal = _details(response).get("refusal") or "no reason given"
+        raise _failed(f"{name} declined to answer ({refusal}); change the request", "rejected", False, **spent)
+    if not turn.text.strip() and not turn.calls:
+        raise _failed(f"{name} gave neither text nor a tool call; ask again", "empty", True, **spent)
+
+
+def _was_cut_short(response: ModelResponse) -> bool:
+    """Whether the stream ended before the provider said why it stopped.
+
+    The library takes a clean early end for a full answer; a provider that reports usage with its last words is found out by their absence.
+    """
+    if response.state == "incomplete":
+        return True
+    says_why = bool(_details(response).get("finish_reason"))
+    return bool(response.usage.unmeasured_requests) and not says_why
+
+
+def _failure(name: str, error: ModelAPIError) -> ModelFailed:
+    status = getattr(error, "status_code", None)
+    kind = _kind(status, {cls.__name__ for cls in type(error).__mro__})
+    words = {
+        "connection": f"{name} cannot be reached or its answer broke off ({error})",
+        "rate_limit": f"{name} refuses more requests for now ({error})",
+        "server": f"{name} failed on its side ({error})",
+        "rejected": f"{name} refuses this request ({error})",
+    }
+    return _failed(
+        words[kind], kind, kind != "rejected", status=status, retry_after=getattr(error, "retry_after", None)
+    )
+
+
+def _kind(status: int | None, classes: set[str]) -> str:
+    """What kind of failure it is: by the library's category where it has one, else by the HTTP status."""
+    if "ModelRequestRejectedError" in classes or "ModelQuotaExceededError" in classes:
+        return "rejected"
+    if "ModelRateLimitError" in classes or status == 429:
+        return "rate_limit"
+    if classes & {"ModelServerError", "ModelUnavailableError"} or (status or 0) >= 500:
+        return "server"
+    return "rejected" if status and status not in (408, 409) else "connection"
+
+
+def _failed(message: str, kind: str, retryable: bool, **fields: object) -> ModelFailed:
+    defaults: Mapping[str, object] = {
+        "status": None,
+        "retry_after": None,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "cost_microdollars": None,
+    }
+    return ModelFailed(message, kind=kind, retryable=retryable, **{**defaults, **fields})
+
+
+def _unusable(name: str, why: str) -> BadInput:
+    if keys := re.findall(r"\b[A-Z][A-Z0-9]*_(?:API_)?(?:KEY|TOKEN)\b", why):
+        return BadInput(
+            f"model {name!r} needs a key and none is set; set the environment variable {keys[0]}", variable=keys[0]
+        )
+    return BadInput(f"model {name!r} cannot be used: {why}")
+
+
+def _extra(name: str) -> str:
+    provider = name.partition(":")[0].partition("-")[0]
+    if provider in ("openai", "anthropic", "google"):
+        return f"jupyter-agent-workbench[{provider}]"
+    return f"pydantic-ai-slim[{provider}]"

@@ -1,0 +1,110 @@
+"""The port to models: what is asked, what comes back, and who can be asked.
+
+- A turn is plain data with an exact round trip, because it is kept as the result of a step.
+- A turn that cannot be used (cut short, empty, refused) is never given back: it is a `ModelFailed`, so it cannot be mistaken for an answer.
+- An answer always streams: `on_text` gets each piece on the loop that asked, before the turn is there.
+
+Knows nothing of providers, agents or the journal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from workbench.models.messages import Call, calls_of, text_of, thinking_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Model", "Request", "ToolSpec", "Turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it. `parameters` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one turn is asked with. `history` holds stored messages; `settings` are the library's (temperature, max_tokens, timeout, …)."""
+
+    instructions: str | None
+    history: list[dict[str, Any]]
+    tools: list[ToolSpec] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One answer of a model. `message` is the stored message; text, thinking and calls are read from it.
+
+    `cost_microdollars` is None where no price is known. `finish` is why it stopped: stop, length, tool_call, …, or None when unsaid.
+    """
+
+    message: dict[str, Any]
+    text: str
+    thinking: str
+    calls: list[Call]
+    finish: str | None
+    input_tokens: int
+    output_tokens: int
+    cost_microdollars: int | None
+    model: str
+
+    @classmethod
+    def of(
+        cls,
+        message: dict[str, Any],
+        *,
+        model: str,
+        finish: str | None = None,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost_microdollars: int | None = None,
+    ) -> Turn:
+        """The turn that a stored message is."""
+        return cls(
+            message=message,
+            text=text_of(message),
+            thinking=thinking_of(message),
+            calls=calls_of(message),
+            finish=finish,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cost_microdollars=cost_microdollars,
+            model=model,
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """Plain data that `from_plain` turns back into an equal turn. What the message says already is not said twice."""
+        return {
+            "message": self.message,
+            "model": self.model,
+            "finish": self.finish,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost_microdollars": self.cost_microdollars,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Turn:
+        """The turn that `to_plain` wrote."""
+        return cls.of(**plain)
+
+
+class Model(Protocol):
+    """Who answers. `name` is how people call it."""
+
+    name: str
+
+    async def ask(self, request: Request, on_text: Callable[[str], None]) -> Turn:
+        """Give the next turn of the conversation; `on_text` gets the text as it comes.
+
+        Cancelling ends the request. Raises: ModelFailed; BadInput when the request itself cannot be sent.
+        """
+        ...

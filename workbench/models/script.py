@@ -1,0 +1,111 @@
+"""Scripted models: every turn is written down beforehand.
+
+- Which turn is played is a pure function of the history (how many model turns it has), so a new kernel with the same script carries on at the
+  right turn, and asking twice gives the same turn.
+- A script that is at its end fails; it never repeats or invents.
+- `log` counts asks outside the store, one JSON line each, so that a test can tell a replayed turn from one that was asked again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import BadInput, ModelFailed
+from workbench.models.messages import Call, turns_in, unique_ids
+from workbench.models.speech import said, say
+
+if TYPE_CHECKING:
+    from workbench.models.model import Request, Turn
+
+__all__ = ["Scripted", "ScriptedCall", "ScriptedTurn", "call", "scripted"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCall:
+    """A tool call in a script."""
+
+    tool: str
+    args: dict[str, Any]
+
+
+ScriptedTurn = str | ScriptedCall | Sequence[str | ScriptedCall]
+
+
+def call(tool: str, /, **args: Any) -> ScriptedCall:
+    """A tool call for `scripted`, with JSON arguments."""
+    return ScriptedCall(tool, args)
+
+
+def scripted(*turns: ScriptedTurn, log: str | os.PathLike[str] | None = None, delay: float = 0.0) -> Scripted:
+    """A model that plays `turns`, each a text, a call, or a list of both.
+
+    `log` is a file that gets a line per ask (`turn`, `pid`, `at`); `delay` is the time in seconds between two words.
+    Raises: BadInput when a turn is something else or empty.
+    """
+    return Scripted(tuple(_parts(turn, number) for number, turn in enumerate(turns)), Path(log) if log else None, delay)
+
+
+class Scripted:
+    """A model that plays a script. Made by `scripted`."""
+
+    name = "scripted"
+
+    def __init__(self, turns: tuple[tuple[str | ScriptedCall, ...], ...], log: Path | None, delay: float) -> None:
+        self.turns = turns
+        self._log = log
+        self._delay = delay
+
+    def __repr__(self) -> str:
+        return f"scripted({len(self.turns)} turns)"
+
+    async def ask(self, request: Request, on_text: Callable[[str], None]) -> Turn:
+        number = turns_in(request.history)
+        self._note(number)
+        if number >= len(self.turns):
+            raise ModelFailed(
+                f"the scripted model was asked for turn {number + 1} and its script has {len(self.turns)}; add a turn to the script",
+                kind="script",
+                retryable=False,
+                status=None,
+                turns=len(self.turns),
+            )
+        parts = _identified(self.turns[number], request)
+        for part in parts:
+            if isinstance(part, str):
+                await say(part, on_text, self._delay)
+        return said(parts, request, model=self.name)
+
+    def _note(self, number: int) -> None:
+        if self._log is not None:
+            line = json.dumps({"turn": number, "pid": os.getpid(), "at": time.time()})
+            with self._log.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+
+
+def _identified(parts: Sequence[str | ScriptedCall], request: Request) -> list[str | Call]:
+    ids = iter(unique_ids([None for part in parts if isinstance(part, ScriptedCall)], request.history))
+    return [
+        part
+        if isinstance(part, str)
+        else Call(next(ids), part.tool, part.args, json.dumps(part.args, ensure_ascii=False), None)
+        for part in parts
+    ]
+
+
+def _parts(turn: object, number: int) -> tuple[str | ScriptedCall, ...]:
+    parts = tuple(turn) if isinstance(turn, list | tuple) else (turn,)
+    for part in parts:
+        if not isinstance(part, str | ScriptedCall):
+            raise BadInput(
+                f"turn {number + 1} of the script has {part!r}; a turn is a text, models.call(...), or a list of both",
+                turn=number,
+            )
+    if not any(isinstance(part, ScriptedCall) or part.strip() for part in parts):
+        raise BadInput(f"turn {number + 1} of the script is empty; give it a text or a call", turn=number)
+    return parts

@@ -1,0 +1,48 @@
+"""Speech: a turn that is known in advance, said as a model would say it: word by word, on the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from workbench.models.messages import Call, model_message
+from workbench.models.model import Request, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["said", "say"]
+
+
+async def say(text: str, on_text: Callable[[str], None], delay: float = 0.0) -> None:
+    """Give `text` to `on_text` one word at a time, `delay` seconds apart; what else waits on the loop runs in between."""
+    for word in re.findall(r"\s*\S+\s*", text) if text.strip() else ():
+        on_text(word)
+        await asyncio.sleep(delay)
+
+
+def said(parts: Sequence[str | Call], request: Request, *, model: str) -> Turn:
+    """The turn that says `parts`. A word counts as a token; there is no price."""
+    message = model_message(parts, model=model)
+    return Turn.of(
+        message,
+        model=model,
+        finish="tool_call" if any(isinstance(part, Call) for part in parts) else "stop",
+        input_tokens=_words(request.instructions) + sum(_weight(kept) for kept in request.history),
+        output_tokens=_weight(message),
+    )
+
+
+def _weight(message: Mapping[str, Any]) -> int:
+    return sum(_words(part.get("content")) + _words(part.get("args")) for part in message["json"]["parts"])
+
+
+def _words(value: Any) -> int:
+    """How many words the texts and arguments in plain data have."""
+    if value is None:
+        return 0
+    if isinstance(value, str):
+        return len(value.split())
+    return len(json.dumps(value, ensure_ascii=False).split())
