@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -23,9 +24,10 @@ KeyMaker = Callable[[dict[str, Any]], str]
 _LITERAL = " !$&'()*+,;=?@[]._-<>|"  # not escaped: neither : nor # nor / nor % nor ~
 
 
+@lru_cache(maxsize=4096)
 def escape(text: str) -> str:
     """The text with everything that separates fields percent-encoded; different texts stay different."""
-    return quote(text, safe=_LITERAL).replace("~", "%7E") if text and not text.replace("-", "").replace("_", "").isalnum() else text
+    return quote(text, safe=_LITERAL).replace("~", "%7E")
 
 
 def step_key(key: str, seq: int, branch: str, name: str, occurrence: int) -> str:

@@ -1,0 +1,319 @@
+"""The activation: one life of a key in this kernel, between its body and the journal.
+
+- A message is logged before it is handled, and acknowledged when the body asks for the next one: snapshot, cursor and answers in one commit.
+- Answers are released after that commit, casts that the body sent to itself are logged with it.
+- The first failed write ends the activation for good: `broken` is sticky, so a body that swallows the signal still cannot go on.
+
+Source: PROCESSES 2.2, 2.3, 2.8, DESIGN rules 4 and 9. Knows nothing of claims, attempts or who drives the body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future as ThreadFuture
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.durable.answers import answer, check_same, failure, hear
+from workbench.durable.steps import Ledger
+from workbench.errors import CallRefused, Disposed, Fenced, ProcessEnded, StoreBroken
+from workbench.plain import decode, digest, encode
+from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
+
+__all__ = ["Activation", "Delivery"]
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A message on its way to the body. `again` when it may have been delivered before, so that its steps are read."""
+
+    seq: int
+    text: str
+    call_id: str | None
+    again: bool = False
+
+
+class Activation:
+    """The state of one life. `redeliver` is how long after an append an unacknowledged key comes due again, in seconds."""
+
+    def __init__(
+        self, key: str, name: str, store: Store, loaded: Loaded, *, version: int, redeliver: float, now: Callable[[], float]
+    ) -> None:
+        self.key = key
+        self.name = name
+        self.store = store
+        self.epoch = loaded.epoch
+        self.cursor = loaded.cursor
+        self.version = version
+        self.now = now
+        self.redeliver = redeliver
+        self.inbox: deque[Delivery] = deque()
+        self.in_hand: Delivery | None = None
+        self.ledger: Ledger | None = None
+        self.snapshot = loaded.snapshot
+        self._handed_out = loaded.snapshot
+        self.broken: BaseException | None = None
+        self.closed = False
+        self.threads: set[ThreadFuture[Any]] = set()
+        self.on_broken: Callable[[], None] = _nothing
+        self.changed: Callable[[], None] = _nothing
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._answers: dict[str, str] = {}
+        self._self_casts: list[str] = []
+        self._parked: set[str] = set()
+        self._digests: dict[str, str] = {call.call_id: digest(decode(call.message)) for call in loaded.open_calls if call.call_id}
+        self._callers: dict[str, list[asyncio.Future[Any]]] = {}
+        self._taker: asyncio.Future[None] | None = None
+
+    def append(self, text: str, call_id: str | None = None) -> asyncio.Future[int]:
+        """Log a message and deliver it once it is in the journal. Gives the future of its number."""
+        written = asyncio.ensure_future(
+            self.store.append(self.key, self.epoch, text, call_id, self.now() + self.redeliver)
+        )
+        written.add_done_callback(lambda done: self._appended(done, text, call_id))
+        return written
+
+    def replay(self, logged: Logged) -> None:
+        """Deliver a message of the log that was not acknowledged."""
+        if logged.call_id is not None:
+            self._digests[logged.call_id] = digest(decode(logged.message))
+        self.inbox.append(Delivery(logged.seq, logged.message, logged.call_id, again=True))
+        self._wake()
+
+    def call(self, message: Any, text: str, id: str) -> asyncio.Future[Any]:
+        """The future of the answer to a call: attached to an open one of that id, read from the journal, or logged as new."""
+        mark = digest(message)
+        caller: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if id in self._digests:
+            check_same(self._digests[id], mark, key=self.key, id=id)
+            self._callers.setdefault(id, []).append(caller)
+            return caller
+        self._digests[id] = mark
+        self._callers[id] = [caller]
+        known = asyncio.ensure_future(self.store.result(self.key, id))
+        if known.done():
+            self._known(known, text, id)
+        else:
+            known.add_done_callback(lambda done: self._known(done, text, id))
+        return caller
+
+    def _known(self, known: asyncio.Future[str | None], text: str, id: str) -> None:
+        if known.cancelled() or known.exception() is not None:
+            self._fail(id, known.exception() or Disposed(f"{self.key!r} ended"))
+            return
+        envelope = known.result()
+        if envelope is not None:
+            self._release(id, envelope)
+        elif self.broken is not None or self.closed:
+            self._fail(id, self._ended())
+        else:
+            self.append(text, id)
+
+    def _appended(self, written: asyncio.Future[int], text: str, call_id: str | None) -> None:
+        if written.cancelled():
+            return
+        error = written.exception()
+        if error is None:
+            self.inbox.append(Delivery(written.result(), text, call_id))
+            self._wake()
+            return
+        self.write_failed(error)
+        if call_id is not None:
+            self._fail(call_id, error)
+
+    async def next(self) -> Delivery | None:
+        """Commit what is in hand, then the next message, waited for; None once closed. Raises: the signal that broke the activation."""
+        await self.finish()
+        while not self.inbox:
+            if self.broken is not None:
+                raise self.broken
+            if self.closed:
+                return None
+            self._taker = asyncio.get_running_loop().create_future()
+            try:
+                await self._taker
+            finally:
+                self._taker = None
+        if self.broken is not None:
+            raise self.broken
+        if self.closed:
+            return None
+        return await self._hand_out(self.inbox.popleft())
+
+    async def skip(self) -> Delivery:
+        """Pass over the cast in hand for the message behind it; its acknowledgement covers both."""
+        return await self._hand_out(self.inbox.popleft())
+
+    async def _hand_out(self, delivery: Delivery) -> Delivery:
+        recorded = await self.store.steps(self.key, delivery.seq) if delivery.again else ()
+        self.ledger = Ledger(self.key, delivery.seq, recorded)
+        self.in_hand = delivery
+        self._handed_out = self.snapshot
+        return delivery
+
+    async def finish(self) -> None:
+        """Acknowledge the message in hand: one commit, then its answers are released."""
+        if self.broken is not None:
+            raise self.broken
+        delivery = self.in_hand
+        if delivery is None:
+            self._log_self_casts()
+            return
+        if self.closed:
+            raise Disposed(f"{self.key!r} was disposed with message {delivery.seq} in hand; it is delivered again")
+        drift = self.ledger.leftover() if self.ledger is not None else None
+        if drift is not None:
+            raise self.stop(drift)
+        self._refuse_the_untaken(delivery)
+        await self._commit(delivery, self.snapshot, None)
+
+    async def set_aside(self, delivery: Delivery, error: str) -> None:
+        """Make the message a dead letter, with the state it was handed out against; its caller gets the failure."""
+        self._answers.clear()
+        self._self_casts.clear()
+        if delivery.call_id is not None:
+            words = f"{self.key!r} set message {delivery.seq} aside: {error}"
+            self._answers[delivery.call_id] = failure(self._digests[delivery.call_id], "dead", words)
+        letter = DeadLetter(delivery.seq, delivery.text, delivery.call_id, error)
+        await self._commit(delivery, self._handed_out, letter)
+
+    async def _commit(self, delivery: Delivery, snapshot: str | None, dead: DeadLetter | None) -> None:
+        answers, self._answers = self._answers, {}
+        self._log_self_casts()
+        commit = Commit(snapshot, self.version, delivery.seq, tuple(answers.items()), dead, self.now() + self.redeliver)
+        try:
+            await self.store.commit(self.key, self.epoch, commit)
+        except (Exception, Fenced) as error:
+            raise self.write_failed(error) from error
+        self.cursor = delivery.seq
+        self.in_hand = None
+        self.ledger = None
+        for id, envelope in answers.items():
+            self._release(id, envelope)
+
+    def _log_self_casts(self) -> None:
+        casts, self._self_casts = self._self_casts, []
+        for text in casts:
+            self.append(text)
+
+    def _refuse_the_untaken(self, delivery: Delivery) -> None:
+        id = delivery.call_id
+        if id is not None and id not in self._answers and id not in self._parked:
+            words = f"{self.name} has no case for {decode(delivery.text)!r}; nothing was done"
+            self._answers[id] = failure(self._digests[id], "refused", words)
+
+    def answer(self, id: str, value: Any) -> None:
+        """Record the answer of a call with the message in hand. Raises: CallRefused when it has one, or is none of this key."""
+        if id in self._answers:
+            raise CallRefused(f"{self.name} answered the call {id!r} already; one call has one answer", key=self.key)
+        if id not in self._digests:
+            raise CallRefused(f"{self.key!r} has no open call {id!r}; it was answered before, or never made", key=self.key)
+        self._answers[id] = answer(self._digests[id], encode(value, "reply"))
+        self._parked.discard(id)
+
+    def park(self, id: str) -> None:
+        """Keep the call open past its message."""
+        self._parked.add(id)
+
+    def cast_to_self(self, text: str) -> None:
+        """Log a message behind what waits, with the commit of the message in hand."""
+        self._self_casts.append(text)
+        if self.in_hand is None and self._taker is not None:
+            self._log_self_casts()
+
+    async def put(self, record: StepRecord, wake_at: float | None = None) -> None:
+        """Keep a step's record. Raises: the signal that broke the activation."""
+        if self.broken is not None or self.closed:
+            raise self._ended()
+        if self.ledger is None:
+            raise Disposed(f"{self.key!r} has no message in hand")
+        ledger = self.ledger
+        try:
+            await self.store.put_step(self.key, self.epoch, ledger.seq, record, wake_at)
+        except (Exception, Fenced) as error:
+            raise self.write_failed(error) from error
+        ledger.records.append(record)
+
+    def enter(self, task: asyncio.Task[Any]) -> None:
+        """A task that works for this activation; it is cancelled with it."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def entered(self, thread: ThreadFuture[Any]) -> None:
+        """A thread that works for this activation; it cannot be stopped, only waited for."""
+        self.threads.add(thread)
+        thread.add_done_callback(self.threads.discard)
+
+    def write_failed(self, error: BaseException) -> BaseException:
+        """Break the activation because a write did not land; gives the signal that its awaits raise."""
+        if isinstance(error, Fenced):
+            return self.stop(error)
+        return self.stop(StoreBroken(f"a write of {self.key!r} failed, nothing after it is in the journal: {error}", key=self.key))
+
+    def stop(self, error: BaseException) -> BaseException:
+        """Break the activation for good; the first reason stays and is given back."""
+        if self.broken is None:
+            self.broken = error
+            self._cancel_tasks()
+            self._wake()
+            self.on_broken()
+        return self.broken
+
+    def close(self) -> None:
+        """No message follows, and nothing more is written."""
+        self.closed = True
+        self._cancel_tasks()
+        self._wake()
+
+    def parked_on_mailbox(self) -> bool:
+        """Whether the body waits for a message."""
+        return self._taker is not None
+
+    def end_calls(self, error: BaseException) -> None:
+        """Fail every caller that still waits."""
+        for id in list(self._callers):
+            self._fail(id, error)
+
+    def _ended(self) -> BaseException:
+        return self.broken or Disposed(f"{self.key!r} was disposed; what it had begun is delivered again")
+
+    def _cancel_tasks(self) -> None:
+        current = asyncio.current_task()
+        for task in list(self._tasks):
+            if task is not current:
+                task.cancel()
+
+    def _wake(self) -> None:
+        if self._taker is not None and not self._taker.done():
+            self._taker.set_result(None)
+
+    def _release(self, id: str, envelope: str) -> None:
+        mark = self._digests.pop(id, "")
+        for caller in self._callers.pop(id, ()):
+            if not caller.done():
+                try:
+                    caller.set_result(hear(envelope, key=self.key, id=id, digest=mark))
+                except Exception as error:
+                    caller.set_exception(error)
+
+    def _fail(self, id: str, error: BaseException) -> None:
+        self._digests.pop(id, None)
+        for caller in self._callers.pop(id, ()):
+            if not caller.done():
+                caller.set_exception(_for_caller(error, self.key))
+                caller.exception()
+
+
+def _nothing() -> None:
+    """What an activation does for nobody in particular."""
+
+
+def _for_caller(error: BaseException, key: str) -> Exception:
+    """A signal of the activation as an error that a caller can catch."""
+    if isinstance(error, Exception):
+        return error
+    failed = ProcessEnded(f"{key!r} ended before it answered: {error}; call again with the same id", name=key, status="ended")
+    failed.__cause__ = error
+    return failed

@@ -1,0 +1,50 @@
+"""Answers: what the journal keeps of a call's end, and how a caller hears it.
+
+- An answer is an envelope with the digest of the call's message, so that one id with another message is a conflict, not a wrong answer.
+- A call that failed for good has an answer too: a retry gets the failure and does not run the work again.
+
+Source: PROCESSES 2.8 and B.4.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.errors import CallConflict, CallRefused, DeadLettered
+from workbench.plain import decode, encode
+
+__all__ = ["answer", "check_same", "failure", "hear"]
+
+_FAILURES = {"refused": CallRefused, "dead": DeadLettered}
+
+
+def answer(digest: str, text: str) -> str:
+    """The envelope of an answer whose value is the text `text`."""
+    return f'{{"digest":"{digest}","ok":{text}}}'
+
+
+def failure(digest: str, kind: str, words: str) -> str:
+    """The envelope of a failure: `kind` is refused or dead."""
+    return encode({"digest": digest, "failed": kind, "words": words})
+
+
+def hear(envelope: str, *, key: str, id: str, digest: str) -> Any:
+    """The value for a caller whose message has this digest. Raises: CallConflict, or the recorded failure."""
+    content = decode(envelope)
+    check_same(content["digest"], digest, key=key, id=id)
+    if "failed" in content:
+        raise _FAILURES[content["failed"]](content["words"], key=key, id=id)
+    return content["ok"]
+
+
+def check_same(known: str, digest: str, *, key: str, id: str) -> None:
+    """Raises: CallConflict when the id was used for another message."""
+    if known != digest:
+        raise CallConflict(
+            f"{key!r} knows the call id {id!r} with another message (digest {known[:12]}…, now {digest[:12]}…); "
+            "nothing was done; use a new id for a new call",
+            key=key,
+            id=id,
+            first=known,
+            second=digest,
+        )

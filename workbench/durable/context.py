@@ -1,0 +1,314 @@
+"""The durable context: what `ctx` is in a durable body. A context whose messages are in the journal, with steps, sleeps and requests.
+
+Source: DESIGN 2, PROCESSES 2.1 to 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from workbench.durable.functions import call_with_key
+from workbench.durable.steps import Address, Branch, Ledger, current_branch
+from workbench.errors import BadInput, Disposed, Drift, StepFailed, StepMisuse
+from workbench.plain import PLAIN, Shape, decode, encode, shape_of
+from workbench.process.calls import Call
+from workbench.process.drive import Cancelled, Owner
+from workbench.process.spawn import spawn_for
+from workbench.store.journal import StepRecord
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from workbench.clock import Clock
+    from workbench.durable.activation import Activation, Delivery
+    from workbench.durable.requests import Request, Requests
+    from workbench.process.definition import Definition
+    from workbench.process.handle import Handle
+
+__all__ = ["DurableContext", "DurableReply", "Retry"]
+
+M = TypeVar("M")
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a step is tried: `times` in all, waiting `backoff` seconds, doubled after each failure."""
+
+    times: int = 3
+    backoff: float = 1.0
+
+
+class DurableReply:
+    """Answers one durable call. `id` is plain data: keep it in the state and answer later with `ctx.reply(id, value)`."""
+
+    __slots__ = ("_activation", "_id")
+
+    def __init__(self, activation: Activation, id: str) -> None:
+        self._activation = activation
+        self._id = id
+
+    @property
+    def id(self) -> str:
+        """The call's id. Reading it parks the call: it stays open past its message until `ctx.reply(id, …)`."""
+        self._activation.park(self._id)
+        return self._id
+
+    def __call__(self, value: Any = None) -> None:
+        """Answer with `value`, released after the commit. Raises: CallRefused the second time, NotPlain."""
+        self._activation.answer(self._id, value)
+
+
+class DurableContext(Generic[M, S]):
+    """The inside face of one activation."""
+
+    def __init__(
+        self, activation: Activation, restored: Any, messages: Shape, *, clock: Clock, pool: Executor, requests: Requests
+    ) -> None:
+        self.restored = restored
+        """The last committed state, or None; what `migrate` made of it if it was of another version."""
+        self.cancelled = Cancelled()
+        self.owner = Owner()
+        self._activation = activation
+        self._messages = messages
+        self._clock = clock
+        self._pool = pool
+        self._requests = requests
+
+    def __aiter__(self) -> DurableContext[M, S]:
+        return self
+
+    async def __anext__(self) -> Any:
+        delivery = await self._activation.next()
+        if delivery is None:
+            raise StopAsyncIteration
+        return self._hand_out(delivery)
+
+    async def latest(self) -> AsyncIterator[Any]:
+        """Iterate skipping casts that a newer message has overtaken; they are acknowledged with it. Calls are never skipped."""
+        activation = self._activation
+        while (delivery := await activation.next()) is not None:
+            while activation.inbox and delivery.call_id is None:
+                delivery = await activation.skip()
+            yield self._hand_out(delivery)
+
+    def _hand_out(self, delivery: Delivery) -> Any:
+        ledger = self._activation.ledger
+        assert ledger is not None
+        ledger.root.task = asyncio.current_task()
+        current_branch.set(ledger.root)
+        message = self._messages.decode(delivery.text)
+        return message if delivery.call_id is None else Call(message, DurableReply(self._activation, delivery.call_id))
+
+    def cast(self, message: M) -> None:
+        """Post a message to this process itself: it lands with the commit of the message in hand, once. Raises: NotPlain."""
+        self._activation.cast_to_self(self._messages.encode(message, "message"))
+
+    def spawn(self, definition: Definition, /, **args: Any) -> Handle:
+        """Start a process in memory that this activation owns."""
+        return spawn_for(self.owner, definition, args)
+
+    def reply(self, call_id: str, value: Any = None) -> None:
+        """Answer a parked call by its id. Raises: CallRefused when it has its answer or is unknown, NotPlain."""
+        self._activation.answer(call_id, value)
+
+    def step(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        *,
+        returns: Any = None,
+        retry: Retry | None = None,
+        timeout: float | None = None,
+    ) -> Awaitable[Any]:
+        """Do something once: await its result, which the journal holds from then on.
+
+        `fn` gets the idempotency key; plain functions run in a thread, coroutines on the loop. The value is always the one decoded from
+        the journal, restored to `returns` (by default the annotation of `fn`). With `retry`, the last failure is recorded too and replay
+        raises it; without, an exception propagates and is not recorded. `timeout` is in seconds, for each try.
+
+        Raises: StepMisuse outside a message or in a task without a branch, Drift, NotPlain for a result that cannot be stored, StepFailed.
+        """
+        if not callable(fn):
+            raise BadInput(f"step {name!r} needs a function to call, found {fn!r}; write ctx.step({name!r}, lambda key: …)")
+        address, record = self._take(name)
+        shape = shape_of(returns, strict=True) if returns is not None else _returns(fn)
+        return _recorded(record, shape) if record is not None else self._run(address, fn, shape, retry, timeout)
+
+    async def _run(
+        self, address: Address, fn: Callable[..., Any], shape: Shape, retry: Retry | None, timeout: float | None
+    ) -> Any:
+        activation, ledger = self._activation, self._ledger(address.name)
+        task = asyncio.current_task()
+        if task is not None:
+            activation.enter(task)
+        began = self._clock.now()
+        ledger.open[address] = began
+        activation.changed()
+        try:
+            value = await self._tried(address, fn, ledger.key_of(address), retry, timeout)
+            if activation.closed or activation.broken is not None:
+                raise activation.broken or Disposed(f"step {address.name!r} finished after its process was disposed; nothing is written")
+            text = shape.encode(value, f"the result of step {address.name!r}")
+            await activation.put(self._record(address, text, began))
+        except StepFailed as failure:
+            if retry is not None:
+                await activation.put(self._record(address, encode(failure.fields), began, kind="failure"))
+            raise
+        finally:
+            ledger.open.pop(address, None)
+            activation.changed()
+        return shape.decode(text)
+
+    async def _tried(
+        self, address: Address, fn: Callable[..., Any], key: str, retry: Retry | None, timeout: float | None
+    ) -> Any:
+        tries = retry.times if retry is not None else 1
+        for attempt in range(1, tries + 1):
+            try:
+                async with asyncio.timeout(timeout):
+                    return await call_with_key(fn, key, address.name, self._pool, self._activation.entered)
+            except Exception as error:
+                if retry is None:
+                    raise
+                if attempt == tries:
+                    raise _failed(address.name, error) from error
+                await self._clock.sleep_until(self._clock.now() + retry.backoff * 2 ** (attempt - 1))
+        raise AssertionError("a step is tried at least once")
+
+    def _record(self, address: Address, text: str, began: float, *, kind: Any = "step") -> StepRecord:
+        took = max(0.0, self._clock.now() - began)
+        return StepRecord(
+            address.branch, address.name, address.occurrence, text, kind, address.position, began, took, self._activation.epoch
+        )
+
+    def call(self, name: str, handle: Handle, message: Any) -> Awaitable[Any]:
+        """Call another process, once: a step whose key is the call's id, so a replay asks for the same answer."""
+        return self.step(name, lambda key: handle.call(message, id=key))
+
+    async def sleep(self, name: str, seconds: float) -> None:
+        """Sleep for `seconds`. The deadline is saved, not the timer: after a restart only the remainder is waited."""
+        await self.sleep_until(name, self._clock.now() + seconds)
+
+    async def sleep_until(self, name: str, when: float) -> None:
+        """Sleep until `when`, in UTC seconds; the first deadline asked for stays."""
+        if isinstance(when, bool) or not isinstance(when, (int, float)) or when != when:
+            raise BadInput(f"sleep {name!r} needs a number of seconds, found {when!r}")
+        address, record = self._take(name)
+        if record is None:
+            record = self._record(address, encode(float(when), f"the deadline of {name!r}"), self._clock.now(), kind="sleep")
+            await self._activation.put(record, wake_at=float(when))
+        ledger = self._ledger(name)
+        ledger.open[address] = record.began_at
+        self._activation.changed()
+        try:
+            await self._clock.sleep_until(decode(record.payload))
+        finally:
+            ledger.open.pop(address, None)
+            self._activation.changed()
+
+    def ask(self, name: str, body: dict[str, Any]) -> Awaitable[Request]:
+        """Ask a person: a request that stays open, through any crash, until someone decides it. Gives the decided request."""
+        address, record = self._take(name)
+        return self._asked(address, record, body)
+
+    async def _asked(self, address: Address, record: StepRecord | None, body: dict[str, Any]) -> Request:
+        from workbench.durable.requests import Request
+
+        if record is not None:
+            return Request.from_plain(decode(record.payload))
+        ledger = self._ledger(address.name)
+        began = self._clock.now()
+        ledger.open[address] = began
+        try:
+            request = await self._requests.ask(ledger.key, ledger.key_of(address), body)
+            await self._activation.put(self._record(address, encode(request.to_plain()), began))
+        finally:
+            ledger.open.pop(address, None)
+        return request
+
+    @asynccontextmanager
+    async def branch(self, name: str) -> AsyncIterator[Branch]:
+        """A branch for the steps of the current task: `async with ctx.branch("left")`. Steps in tasks of your own need one."""
+        parent = current_branch.get()
+        ledger = self._ledger(name)
+        task = asyncio.current_task()
+        branch = ledger.branch(parent if parent is not None and parent.ledger is ledger else ledger.root, name)
+        branch.task = task
+        if task is not None:
+            self._activation.enter(task)
+        token = current_branch.set(branch)
+        try:
+            yield branch
+        finally:
+            current_branch.reset(token)
+
+    def _take(self, name: str) -> tuple[Address, StepRecord | None]:
+        """The address of the step asked for now, and its record when it has one."""
+        if type(name) is not str or not name:
+            raise BadInput(f"a step is named by a text, found {name!r}")
+        ledger = self._ledger(name)
+        branch = current_branch.get()
+        if branch is None or branch.ledger is not ledger:
+            branch = ledger.root
+        address = branch.address(name)
+        try:
+            return address, ledger.claim(address)
+        except Drift as drift:
+            raise self._activation.stop(drift) from None
+
+    def _ledger(self, name: str) -> Ledger:
+        activation = self._activation
+        if activation.broken is not None:
+            raise activation.broken
+        if activation.closed:
+            raise Disposed(f"step {name!r} is asked for after its process was disposed; the next activation runs it")
+        if activation.ledger is None:
+            raise StepMisuse(
+                f"step {name!r} is asked for outside any message and would run again in every activation; move it into a handler",
+                name=name,
+            )
+        return activation.ledger
+
+
+def _returns(fn: Callable[..., Any]) -> Shape:
+    annotations = getattr(fn, "__annotations__", None)
+    if not annotations or "return" not in annotations:
+        return PLAIN
+    annotation = annotations["return"]
+    if isinstance(annotation, str):
+        import typing
+
+        try:
+            annotation = typing.get_type_hints(fn).get("return")
+        except NameError:
+            return PLAIN
+    return shape_of(annotation)
+
+
+async def _recorded(record: StepRecord, shape: Shape) -> Any:
+    if record.kind == "failure":
+        raise _failure_of(record.name, decode(record.payload))
+    return shape.decode(record.payload)
+
+
+def _failed(name: str, error: BaseException) -> StepFailed:
+    import traceback
+
+    return _failure_of(
+        name,
+        {
+            "type": type(error).__qualname__,
+            "message": str(error),
+            "traceback": "".join(traceback.format_exception(error)),
+            "retryable": False,
+        },
+    )
+
+
+def _failure_of(name: str, fields: dict[str, Any]) -> StepFailed:
+    return StepFailed(f"step {name!r} failed with {fields['type']}: {fields['message']}", **fields)

@@ -1,0 +1,136 @@
+"""Requests: questions of durable processes that only a person, a rule or another program decides, kept in the store until then.
+
+- A request is a row, made once for its step however often the step is replayed; its id comes from the step's key.
+- A decision is one compare-and-set that wakes the key in the same transaction: the first one stands, from any host.
+- Waiting costs a future here and nothing in the store; what other hosts decide is noticed when the store says that it changed.
+
+Source: DESIGN rule 12, PROCESSES B.2 (19), CASES 13 to 20. Knows nothing of tools or agents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import AlreadyDecided, NoSuchApproval
+from workbench.events import Changes
+from workbench.plain import decode, encode
+
+if TYPE_CHECKING:
+    from workbench.clock import Clock
+    from workbench.store.journal import Record, Store
+
+__all__ = ["PENDING", "Request", "Requests"]
+
+KIND = "request"
+PENDING = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. `status` is pending, then once the word of its decision; instants are UTC seconds."""
+
+    id: str
+    key: str
+    body: dict[str, Any]
+    asked_at: float
+    status: str = PENDING
+    decision: dict[str, Any] | None = None
+    decided_at: float | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """The request as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Request:
+        """The request that `to_plain` gave."""
+        return cls(**plain)
+
+
+class Requests:
+    """The requests of one store, with those who wait for them here."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.changes = Changes()
+        self._store = store
+        self._clock = clock
+        self._waiting: dict[str, list[asyncio.Future[Request]]] = {}
+
+    async def ask(self, key: str, step_key: str, body: dict[str, Any]) -> Request:
+        """Put the request unless it is there, and wait until it is decided."""
+        id = "ap-" + hashlib.sha256(step_key.encode()).hexdigest()[:10]
+        await self._store.put_record(KIND, id, key, encode(body, "request"), status=PENDING, at=self._clock.now())
+        future: asyncio.Future[Request] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(id, []).append(future)
+        self.changes.tell()
+        try:
+            request = await self.get(id)
+            return await future if request.status == PENDING else request
+        finally:
+            self._forget(id, future)
+
+    async def decide(self, id: str, status: str, decision: dict[str, Any]) -> Request:
+        """Decide a pending request. Raises: NoSuchApproval, AlreadyDecided naming the decision that stands."""
+        now = self._clock.now()
+        decided = await self._store.decide_record(
+            KIND, id, expect=PENDING, status=status, decision=encode(decision, "decision"), at=now
+        )
+        request = await self.get(id)
+        if not decided:
+            by = (request.decision or {}).get("by", "someone")
+            raise AlreadyDecided(
+                f"{id!r} is already {request.status}, by {by}; the first decision stands",
+                id=id,
+                status=request.status,
+                by=by,
+                at=request.decided_at,
+            )
+        self._tell(request)
+        return request
+
+    async def get(self, id: str) -> Request:
+        """One request. Raises: NoSuchApproval."""
+        record = await self._store.get_record(KIND, id)
+        if record is None:
+            raise NoSuchApproval(f"no approval {id!r} in this store; bench.approvals.pending() lists the open ones", id=id)
+        return _request(record)
+
+    async def find(self, *, key: str | None = None, status: str | None = None) -> list[Request]:
+        """Requests oldest first."""
+        return [_request(record) for record in await self._store.find_records(KIND, key=key, status=status)]
+
+    async def refresh(self) -> None:
+        """Look again at what is waited for here: another host may have decided it."""
+        for id in list(self._waiting):
+            request = await self.get(id)
+            if request.status != PENDING:
+                self._tell(request)
+        self.changes.tell()
+
+    def _tell(self, request: Request) -> None:
+        for future in self._waiting.get(request.id, ()):
+            if not future.done():
+                future.set_result(request)
+        self.changes.tell()
+
+    def _forget(self, id: str, future: asyncio.Future[Request]) -> None:
+        waiting = self._waiting.get(id, [])
+        if future in waiting:
+            waiting.remove(future)
+        if not waiting:
+            self._waiting.pop(id, None)
+
+
+def _request(record: Record) -> Request:
+    return Request(
+        record.id,
+        record.key,
+        decode(record.body),
+        record.at,
+        record.status,
+        decode(record.decision) if record.decision is not None else None,
+        record.decided_at,
+    )

@@ -1,0 +1,189 @@
+"""The runtime: the durable processes of one bench on one store. It finds them, brings them to life, and wakes what is due.
+
+- `lookup` gives the one handle of a key here; the key is claimed behind it.
+- Opening recovers what was interrupted: every key with work left that no live host owns, by ownership, never by time.
+- The scheduler holds no state: each pass asks the store what is due. Any number of them may share a store.
+
+Source: PROCESSES 2.13, DESIGN rules 3, 5, 6; CASES 1, 3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from workbench.durable.answers import hear
+from workbench.durable.process import DurableProcess
+from workbench.durable.requests import Requests
+from workbench.errors import BadInput, NoCode
+from workbench.events import Changes
+from workbench.plain import decode, digest, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from workbench.clock import Clock
+    from workbench.durable.definition import DurableDefinition
+    from workbench.loop import Home
+    from workbench.store.journal import Host, KeyInfo, Store
+
+__all__ = ["INTERVAL", "Runtime"]
+
+INTERVAL = 1.0
+"""Seconds between two passes of the scheduler."""
+BATCH = 100
+THREADS = 32
+
+log = logging.getLogger("workbench")
+
+
+class Runtime:
+    """Durable processes on one store. `redeliver` is how long an unacknowledged key stays undisturbed, in seconds."""
+
+    def __init__(self, store: Store, home: Home, clock: Clock, *, worker: bool = True, redeliver: float = 30.0) -> None:
+        self.store = store
+        self.home = home
+        self.clock = clock
+        self.worker = worker
+        self.redeliver = redeliver
+        self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="workbench-step")
+        self.requests = Requests(store, clock)
+        self.definitions: dict[str, DurableDefinition] = {}
+        self.live: dict[str, DurableProcess] = {}
+        self.following: dict[str, DurableProcess] = {}
+        self.held: set[str] = set()
+        self.blocked: dict[str, str] = {}
+        self.changes = Changes()
+        self._handles: dict[str, DurableProcess] = {}
+        self._scheduler: asyncio.Task[None] | None = None
+        self._unwatch: Callable[[], None] | None = None
+
+    def add(self, definition: DurableDefinition) -> None:
+        """Know a definition by its name, or replace the one of that name."""
+        self.definitions[definition.name] = definition
+        for key, reason in list(self.blocked.items()):
+            if reason.startswith(f"no code for {definition.name!r}"):
+                del self.blocked[key]
+
+    def definition(self, name: str) -> DurableDefinition:
+        """The definition of that name. Raises: NoCode."""
+        try:
+            return self.definitions[name]
+        except KeyError:
+            raise NoCode(f"no definition {name!r} here, there are {sorted(self.definitions)}; add it with bench.add(…)", name=name) from None
+
+    def lookup(self, definition: DurableDefinition, args: dict[str, Any]) -> DurableProcess:
+        """The handle for these arguments; the process comes to life behind it. Raises: BadInput when the arguments do not fit."""
+        bound = definition.bind(args)
+        handle = self.handle(definition, definition.key_of(bound), bound)
+        if self.worker and self.home.here:
+            handle.start()
+        return handle
+
+    def handle(self, definition: DurableDefinition, key: str, args: dict[str, Any]) -> DurableProcess:
+        """The one handle of a key in this bench, without bringing it to life."""
+        handle = self._handles.get(key)
+        if handle is None:
+            handle = self._handles[key] = DurableProcess(self, definition, key, args)
+        elif handle.definition is not definition and key not in self.live:
+            handle.definition = definition
+        return handle
+
+    async def claim(self, key: str, definition: DurableDefinition, args: dict[str, Any]) -> Host | None:
+        """Make the key this host's; gives the owner when another live host has it. Raises: BadInput when the key is something else."""
+        text = encode(args, f"the arguments of {definition.name}")
+        name, stored = await self.store.register(key, definition.name, text)
+        if name != definition.name or digest(decode(stored)) != digest(args):
+            raise BadInput(
+                f"the key {key!r} belongs to {name}({decode(stored)!r}) and is asked for as {definition.name}({args!r}); "
+                "make the key from all arguments that tell them apart"
+            )
+        return await self.store.claim(key)
+
+    async def open(self) -> None:
+        """Begin to watch and to wake, and recover what was interrupted."""
+        self._unwatch = self.store.watch(self._changed)
+        if self.worker:
+            await self.recover()
+            self._scheduler = self.home.start(self._schedule(), name="workbench scheduler")
+
+    async def recover(self) -> None:
+        """Bring every key to life that has work left and no live owner."""
+        for info in await self.store.keys():
+            if info.last_seq > info.cursor or info.wake_at is not None:
+                self._wake(info)
+
+    async def close(self) -> None:
+        """End what lives here; the journal keeps what is unfinished."""
+        if self._unwatch is not None:
+            self._unwatch()
+        if self._scheduler is not None:
+            self._scheduler.cancel()
+            await asyncio.wait([self._scheduler])
+        await asyncio.gather(*(process.end("closed", "") for process in list(self.live.values())))
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+    async def tick(self) -> int:
+        """One pass of the scheduler: wake what is due; gives how many keys were."""
+        woken = 0
+        while True:
+            now = self.clock.now()
+            keys = await self.store.due(now, now + self.redeliver, BATCH)
+            for key in keys:
+                info = await self.store.key_info(key)
+                if info is not None and self._wake(info):
+                    woken += 1
+            if len(keys) < BATCH:
+                return woken
+
+    def _wake(self, info: KeyInfo) -> bool:
+        if info.key in self.live or info.key in self.held:
+            return False
+        if info.owner is not None and info.owner.id != self.store.host.id:
+            return False
+        definition = self.definitions.get(info.definition)
+        if definition is None:
+            self.blocked[info.key] = f"no code for {info.definition!r}; add its definition to this bench"
+            self.changes.tell()
+            return False
+        self.handle(definition, info.key, decode(info.args)).start()
+        return True
+
+    async def _schedule(self) -> None:
+        while True:
+            try:
+                await self.tick()
+            except Exception:
+                log.exception("a pass of the scheduler failed; the next one follows")
+            await self.clock.sleep_until(self.clock.now() + INTERVAL)
+
+    def _changed(self) -> None:
+        """Another host wrote: see what was posted, decided and committed."""
+        self.home.start(self._look(), name="workbench look at the store")
+
+    async def _look(self) -> None:
+        for key in await self.store.posted():
+            process = self.live.get(key)
+            if process is not None and (activation := process.activation) is not None:
+                for logged in await self.store.collect(key, activation.epoch):
+                    activation.replay(logged)
+        await self.requests.refresh()
+        for process in list(self.following.values()):
+            await process.refresh()
+        self.changes.tell()
+
+    async def call_elsewhere(self, process: DurableProcess, message: Any, text: str, id: str) -> Any:
+        """The answer to a call whose process lives on another host."""
+        mark = digest(message)
+        heard = self.store.result(process.key, id)
+        envelope = await heard
+        if envelope is None:
+            await self.store.post(process.key, text, id=id, wake=self.clock.now())
+        while envelope is None:
+            await process.states.change()
+            envelope = await self.store.result(process.key, id)
+        return hear(envelope, key=process.key, id=id, digest=mark)
+
+
