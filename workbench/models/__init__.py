@@ -1,6 +1,7 @@
 """Models: who answers. `from workbench import models`, then `models.scripted(...)`, `models.resolve("offline")`.
 
-Importing this costs next to nothing: each name loads its module when it is first used, and the model library only when a real provider is.
+Importing this costs next to nothing: each name loads its module when it is first used, and the model library only
+when a real provider is.
 """
 
 from __future__ import annotations

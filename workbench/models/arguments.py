@@ -1,7 +1,8 @@
 """Arguments found in text: how the offline model fills a tool's parameters from what a person wrote.
 
 - Only what stands in the text is used; nothing is made up. A required parameter that is not there is named as missing.
-- An optional parameter stays out unless the text plainly has it (its pattern, one of its values, its name, "because …").
+- An optional parameter stays out unless the text plainly has it (its pattern, one of its values, its name, "because
+  …").
 - A piece of the text fills one parameter only.
 
 Knows JSON schema, and nothing of models or tools.
@@ -65,10 +66,10 @@ def words(text: str) -> list[str]:
 def find_arguments(
     schema: Mapping[str, Any], clause: str, elsewhere: Sequence[str], skip: Iterable[str]
 ) -> list[Found]:
-    """The arguments that a clause gives for an object schema; several when one parameter has several values ("A-1 and A-2").
+    """The arguments that a clause gives for an object schema; several for "A-1 and A-2".
 
-    `elsewhere` holds other texts, nearest first, where an identifier may stand that the clause only points to; `skip` are words that
-    name the tool, which are no value of a parameter.
+    `elsewhere` holds other texts, nearest first, where an identifier may stand that the clause only points to; `skip`
+    are words that name the tool, which are no value of a parameter.
     """
     found = [_filled(schema, schema, _Text(clause), elsewhere, set(skip))]
     for name, each in _several(schema, clause):
@@ -249,7 +250,7 @@ def _pointed_to(part: Mapping[str, Any], elsewhere: Sequence[str]) -> str | None
 
 
 def _free(name: str, text: _Text, skip: set[str], *, alone: bool) -> str | None:
-    """Free text for a required parameter: an address, what is quoted, what follows a leading word, else what the tool's own words leave over."""
+    """Free text for a required parameter: an address, a quotation, what follows a leading word, the words left over."""
     address = text.take(_FORMATS["email"]) if _ADDRESSEES & set(words(name)) else None
     if said := address or text.take(QUOTED):
         return said
@@ -308,7 +309,7 @@ def _several(schema: Mapping[str, Any], clause: str) -> Iterable[tuple[str, list
 
 
 def asks_for_plain(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema requires something that can be told from running text: a pattern, a format, one of some values."""
+    """Whether a schema requires something that running text shows plainly: a pattern, a format, one of some values."""
     parts = [_plain(schema.get("properties", {}).get(name, {}), schema) for name in schema.get("required", ())]
     return any("enum" in part or _pattern("", part) for part in parts)
 

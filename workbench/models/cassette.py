@@ -1,7 +1,8 @@
 """Recorded models: a real model's turns, kept in a file the first time and played from it afterwards.
 
-- A turn is found by the digest of its whole request (instructions, history, tools, settings, model), so a changed prompt is a new request and never gets
-  an old answer. Times are left out of the digest, or no request would ever come twice.
+- A turn is found by the digest of its whole request (instructions, history, tools, settings, model), so a changed
+  prompt is a new request and never gets an old answer. Times are left out of the digest, or no request would ever
+  come twice.
 - The file is replaced as a whole, never half written, and holds no key: only messages.
 - The model behind is made when a turn must be recorded; playing needs neither its package nor its key.
 """
@@ -23,7 +24,7 @@ from workbench.models.speech import say
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from workbench.models.model import Request
+    from workbench.models.model import Model, Request
 
 __all__ = ["Recorded", "recorded"]
 
@@ -31,9 +32,9 @@ _FORMAT = "workbench-cassette-1"
 
 
 def recorded(model: object, cassette: str | os.PathLike[str], *, record: bool = True) -> Recorded:
-    """A model that answers from the file `cassette`, and asks `model` (whatever `resolve` understands) for turns it does not have yet.
+    """A model that answers from the file `cassette`, and asks `model` for turns that it does not have yet.
 
-    With `record` off it asks nobody and fails instead.
+    `model` is whatever `resolve` understands. With `record` off it asks nobody and fails instead.
     """
     return Recorded(model, Path(cassette), record)
 
@@ -61,7 +62,7 @@ class Recorded:
         _write(self._cassette, key, turn.to_plain())
         return turn
 
-    def _recorder(self, key: str) -> Any:
+    def _recorder(self, key: str) -> Model:
         missing = f"cassette {str(self._cassette)!r} has no turn for this request ({key[:12]})"
         if not self._record:
             raise ModelFailed(f"{missing}; record it again", kind="script", retryable=False, status=None)

@@ -2,7 +2,8 @@
 
 - Nothing of it is imported before the first use (0.4 s), and none of its types leaves this file.
 - Only its model requests, message types and schema generator are used; its agent loop never is.
-- A turn is always streamed, so that one path is tested. The provider's own retries are off: a retry is a decision of the agent loop, on the record.
+- A turn is always streamed, so that one path is tested. The provider's own retries are off: a retry is a decision of
+  the agent loop, on the record.
 - A message is kept as its JSON after one trip through the library, from which on it is stable.
 
 Source: AGENTS 1.2 to 1.4.
@@ -12,22 +13,33 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
+import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import BadInput, ModelFailed
+from workbench.errors import BadInput
+from workbench.models.checks import arguments_invalid
+from workbench.models.failures import failed, failure
 from workbench.models.messages import FORMAT, library_version, stored, unique_ids
 from workbench.models.model import Request, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pydantic_ai.exceptions import ModelAPIError
     from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import Model as ForeignModel
     from pydantic_ai.models import ModelRequestParameters, StreamedResponse
 
-__all__ = ["LibraryModel", "is_foreign_model", "named_model", "openai_compatible"]
+__all__ = [
+    "FunctionSchema",
+    "LibraryModel",
+    "function_schema",
+    "is_foreign_model",
+    "named_model",
+    "openai_compatible",
+]
 
 _CUT_SHORT = "the answer of {name} ended before it was complete; ask again"
 
@@ -55,9 +67,9 @@ class LibraryModel:
                 await _follow(stream, on_text)
                 response = stream.get()
         except ModelAPIError as error:
-            raise _failure(self.name, error) from error
+            raise failure(self.name, error) from error
         except AgentRunError as error:
-            raise _failed(
+            raise failed(
                 f"{self.name} answered in a way that cannot be read ({error}); ask again", "server", True
             ) from error
         except UserError as error:
@@ -107,7 +119,8 @@ def named_model(name: str) -> LibraryModel:
 def openai_compatible(url: str, name: str, api_key: str = "unused") -> LibraryModel:
     """A model behind any server that speaks OpenAI's chat protocol, such as one on this machine.
 
-    `url` ends in "/v1" on most servers; `name` is the server's name of the model. Raises: BadInput when the extra `openai` is missing.
+    `url` ends in "/v1" on most servers; `name` is the server's name of the model. Raises: BadInput when the extra
+    `openai` is missing.
     """
     try:
         from openai import AsyncOpenAI
@@ -130,6 +143,104 @@ def openai_compatible(url: str, name: str, api_key: str = "unused") -> LibraryMo
     )
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionSchema:
+    """What a function takes: its description, JSON schema, and the check that gives real values."""
+
+    description: str
+    parameters: dict[str, Any]
+    validate: Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def function_schema(face: Callable[..., Any], types: Mapping[str, Any]) -> FunctionSchema:
+    """The schema of a function whose annotations are types; `types` are those of its parameters.
+
+    Raises: BadInput naming the function, the parameter and the remedy when a type has no JSON schema. `validate`
+    raises ToolArgumentsInvalid.
+    """
+    from pydantic import ValidationError
+    from pydantic.errors import PydanticUserError
+    from pydantic.json_schema import PydanticJsonSchemaWarning
+    from pydantic_ai import Tool
+    from pydantic_ai.exceptions import UserError
+
+    name = face.__name__
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", PydanticJsonSchemaWarning
+            )  # a default without a JSON form stays out of the schema
+            made = Tool(face)
+    except (PydanticUserError, UserError, TypeError) as error:
+        raise _without_schema(name, types, error) from error
+    validator = made.function_schema.validator
+
+    def validate(args: dict[str, Any]) -> dict[str, Any]:
+        try:
+            values: dict[str, Any] = validator.validate_python(args)
+        except ValidationError as error:
+            raise arguments_invalid(name, [_problem(detail) for detail in error.errors(include_url=False)]) from error
+        return values
+
+    summary = re.match(r"<summary>(.*?)</summary>", made.description or "", re.DOTALL)
+    description = (
+        summary[1] if summary else "" if (made.description or "").startswith("<returns>") else made.description or ""
+    )
+    return FunctionSchema(description.strip(), _strict_json(made.function_schema.json_schema), validate)
+
+
+def _problem(detail: Any) -> dict[str, str]:
+    """One of the library's validation errors, by parameter, what was found and what was expected."""
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"]).lstrip(".")
+    missing, unknown = detail["type"] == "missing", detail["type"] == "extra_forbidden"
+    found = "missing" if missing else repr(detail["input"])
+    expected = "a value" if missing else "no such parameter" if unknown else _expectation(detail["msg"])
+    return {
+        "parameter": path or "arguments",
+        "found": found if len(found) <= 80 else found[:79] + "…",
+        "expected": expected,
+    }
+
+
+def _expectation(message: str) -> str:
+    bare = re.sub(r"^(?:Input|Value) should be |^Value error, |^(?=\w+ should )", "", message)
+    return bare[:1].lower() + bare[1:]
+
+
+def _strict_json(value: Any) -> Any:
+    """A schema without defaults that are no JSON (an infinite float)."""
+    if isinstance(value, dict):
+        return {
+            key: _strict_json(item)
+            for key, item in value.items()
+            if not (key == "default" and isinstance(item, float) and not math.isfinite(item))
+        }
+    return [_strict_json(item) for item in value] if isinstance(value, list) else value
+
+
+def _without_schema(name: str, types: Mapping[str, Any], error: Exception) -> BadInput:
+    """The refusal of a function that no schema can be made of, naming the parameter that is the reason."""
+    from pydantic import TypeAdapter
+
+    for parameter, kind in types.items():
+        try:
+            TypeAdapter(kind).json_schema()
+        except Exception as reason:  # any failure here only says which parameter it is
+            remedy = _remedy(kind, str(reason))
+            return BadInput(
+                f"tool {name!r} has a parameter {parameter!r} of type {kind!r}, which has no JSON schema; {remedy}",
+                tool=name,
+                parameter=parameter,
+            )
+    return BadInput(f"no schema can be made of tool {name!r}: {error}", tool=name)
+
+
+def _remedy(kind: Any, reason: str) -> str:
+    if "typing_extensions.TypedDict" in reason:
+        return "import TypedDict from typing_extensions"
+    return "annotate it with plain data (str, int, a list, a pydantic model, …), or bind it with functools.partial"
+
+
 def _messages(history: list[dict[str, Any]]) -> list[ModelMessage]:
     from pydantic import ValidationError
     from pydantic_ai.messages import ModelMessagesTypeAdapter
@@ -144,8 +255,8 @@ def _messages(history: list[dict[str, Any]]) -> list[ModelMessage]:
     except ValidationError as error:
         versions = sorted({message["lib"] for message in history})
         raise BadInput(
-            f"pydantic-ai {library_version()} cannot read a history written by {', '.join(versions)}: {error.errors()[0]['msg']}; "
-            "upgrade it, or start a new conversation"
+            f"pydantic-ai {library_version()} cannot read a history written by {', '.join(versions)} "
+            f"({error.errors()[0]['msg']}); upgrade it, or start a new conversation"
         ) from error
 
 
@@ -212,10 +323,10 @@ def _refuse_unusable(turn: Turn, response: ModelResponse, name: str) -> None:
         "cost_microdollars": turn.cost_microdollars,
     }
     if _was_cut_short(response):
-        raise _failed(_CUT_SHORT.format(name=name), "cut_short", True, **spent)
+        raise failed(_CUT_SHORT.format(name=name), "cut_short", True, **spent)
     if turn.finish == "length" and (turn.calls or not turn.text):
         what = "in the middle of its tool calls" if turn.calls else "before it said anything"
-        raise _failed(
+        raise failed(
             f"{name} reached its output limit {what}; no tool was run, raise max_tokens or ask for less",
             "length",
             True,
@@ -223,56 +334,21 @@ def _refuse_unusable(turn: Turn, response: ModelResponse, name: str) -> None:
         )
     if turn.finish == "content_filter" and not turn.text and not turn.calls:
         refusal = _details(response).get("refusal") or "no reason given"
-        raise _failed(f"{name} declined to answer ({refusal}); change the request", "rejected", False, **spent)
+        raise failed(f"{name} declined to answer ({refusal}); change the request", "rejected", False, **spent)
     if not turn.text.strip() and not turn.calls:
-        raise _failed(f"{name} gave neither text nor a tool call; ask again", "empty", True, **spent)
+        raise failed(f"{name} gave neither text nor a tool call; ask again", "empty", True, **spent)
 
 
 def _was_cut_short(response: ModelResponse) -> bool:
     """Whether the stream ended before the provider said why it stopped.
 
-    The library takes a clean early end for a full answer; a provider that reports usage with its last words is found out by their absence.
+    The library takes a clean early end for a full answer; a provider that reports usage with its last words is
+    found out by their absence.
     """
     if response.state == "incomplete":
         return True
     says_why = bool(_details(response).get("finish_reason"))
     return bool(response.usage.unmeasured_requests) and not says_why
-
-
-def _failure(name: str, error: ModelAPIError) -> ModelFailed:
-    status = getattr(error, "status_code", None)
-    kind = _kind(status, {cls.__name__ for cls in type(error).__mro__})
-    words = {
-        "connection": f"{name} cannot be reached or its answer broke off ({error})",
-        "rate_limit": f"{name} refuses more requests for now ({error})",
-        "server": f"{name} failed on its side ({error})",
-        "rejected": f"{name} refuses this request ({error})",
-    }
-    return _failed(
-        words[kind], kind, kind != "rejected", status=status, retry_after=getattr(error, "retry_after", None)
-    )
-
-
-def _kind(status: int | None, classes: set[str]) -> str:
-    """What kind of failure it is: by the library's category where it has one, else by the HTTP status."""
-    if "ModelRequestRejectedError" in classes or "ModelQuotaExceededError" in classes:
-        return "rejected"
-    if "ModelRateLimitError" in classes or status == 429:
-        return "rate_limit"
-    if classes & {"ModelServerError", "ModelUnavailableError"} or (status or 0) >= 500:
-        return "server"
-    return "rejected" if status and status not in (408, 409) else "connection"
-
-
-def _failed(message: str, kind: str, retryable: bool, **fields: object) -> ModelFailed:
-    defaults: Mapping[str, object] = {
-        "status": None,
-        "retry_after": None,
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "cost_microdollars": None,
-    }
-    return ModelFailed(message, kind=kind, retryable=retryable, **{**defaults, **fields})
 
 
 def _unusable(name: str, why: str) -> BadInput:

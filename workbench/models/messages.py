@@ -1,7 +1,8 @@
 """Stored messages: how a conversation is kept, built and read.
 
-A message is plain JSON, `{"fmt": "pai2", "lib": version, "json": …}`; `json` has the shape of the model library's own messages, so it can be sent by
-it and read without it. A history is a list of them: what a person said, what tools gave, and the messages of model turns.
+A message is plain JSON, `{"fmt": "pai2", "lib": version, "json": …}`; `json` has the shape of the model library's
+own messages, so it can be sent by it and read without it. A history is a list of them: what a person said, what tools
+gave, and the messages of model turns.
 
 - What is built here has no clock and no random id in it: the same history gives the same text on every replay.
 - A call is known by its turn and position; its id is unique in its history, whatever the provider sent.
@@ -83,7 +84,10 @@ def user_message(text: str) -> dict[str, Any]:
 
 
 def tool_results_message(results: Sequence[ToolResult]) -> dict[str, Any]:
-    """What came of the calls of one turn, in their order. Every call of the turn must have its result here, or providers refuse the history."""
+    """What came of the calls of one turn, in their order.
+
+    Every call of the turn must have its result here, or providers refuse the history.
+    """
     return stored({"kind": "request", "parts": [_result_part(result) for result in results]})
 
 
@@ -136,7 +140,7 @@ def thinking_of(message: Mapping[str, Any]) -> str:
 
 
 def unique_ids(ids: Sequence[str | None], history: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Ids for the calls of the next turn: those given, save the empty and repeated ones, which are made of turn and position."""
+    """Ids for the calls of the next turn: those given, or made of turn and position if empty or repeated."""
     turn, taken = 0, set[str]()
     for message in history:
         if message["json"]["kind"] == "response":
@@ -180,7 +184,7 @@ def _plain_text(content: Any) -> str:
 
 
 def _readable(value: Any) -> Any:
-    """Plain data as JSON that a model can read: the tagged kinds become text or lists, a float that is no number becomes null."""
+    """Plain data as JSON that a model can read: tagged kinds become text or lists, what is no number becomes null."""
     match value:
         case None | bool() | int() | str():
             return value

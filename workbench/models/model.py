@@ -1,7 +1,8 @@
 """The port to models: what is asked, what comes back, and who can be asked.
 
 - A turn is plain data with an exact round trip, because it is kept as the result of a step.
-- A turn that cannot be used (cut short, empty, refused) is never given back: it is a `ModelFailed`, so it cannot be mistaken for an answer.
+- A turn that cannot be used (cut short, empty, refused) is never given back: it is a `ModelFailed`, so it cannot be
+  mistaken for an answer.
 - An answer always streams: `on_text` gets each piece on the loop that asked, before the turn is there.
 
 Knows nothing of providers, agents or the journal.
@@ -31,7 +32,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one turn is asked with. `history` holds stored messages; `settings` are the library's (temperature, max_tokens, timeout, …)."""
+    """What one turn is asked with.
+
+    `history` holds stored messages; `settings` are the library's (temperature, max_tokens, timeout, …).
+    """
 
     instructions: str | None
     history: list[dict[str, Any]]
@@ -43,7 +47,8 @@ class Request:
 class Turn:
     """One answer of a model. `message` is the stored message; text, thinking and calls are read from it.
 
-    `cost_microdollars` is None where no price is known. `finish` is why it stopped: stop, length, tool_call, …, or None when unsaid.
+    `cost_microdollars` is None where no price is known. `finish` is why it stopped: stop, length, tool_call, …, or None
+    when unsaid.
     """
 
     message: dict[str, Any]
@@ -81,7 +86,7 @@ class Turn:
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """Plain data that `from_plain` turns back into an equal turn. What the message says already is not said twice."""
+        """Plain data that `from_plain` turns back into an equal turn; nothing that the message says is said twice."""
         return {
             "message": self.message,
             "model": self.model,

@@ -1,7 +1,7 @@
 """The offline model: deterministic, without key or network, so that every notebook runs on a fresh machine.
 
-- It matches the words of the latest request with the names, descriptions and parameters of the tools, fills arguments from the text, and says what
-  the results were. It never pretends to reason: what it cannot match, it says.
+- It matches the words of the latest request with the names, descriptions and parameters of the tools, fills arguments
+  from the text, and says what the results were. It never pretends to reason: what it cannot match, it says.
 - One round of calls, then the answer: it cannot loop.
 - A tool that changes something is called only when its verb is asked for: not in a question, not after "do not".
 
@@ -44,13 +44,13 @@ _SYNONYMS = {
 }
 _ALIKE = {words(verb)[0]: frozenset(words(others)) for verb, others in _SYNONYMS.items()}
 _STOP = frozenset(
-    words(
-        "a an the of to for and or in on at by with from is are was be it its this that my me i you your please as if any one"
-    )
+    words("a an the of to for and or in on at by with from is are was be it its this that my me i you your please")
 )
-_POLITE = r"^\s*(?:(?:please|kindly|hi|hello|hey|can you|could you|would you|will you|i want to|i would like to|i'd like to)\b[\s,]*)+"
+_POLITE = (
+    r"^\s*(?:(?:please|kindly|hi|hello|hey|(?:can|could|would|will) you|i (?:want|would like) to|i'd like to)\b[\s,]*)+"
+)
 _QUESTION = r"^\s*(?:where|what|which|who|when|how|why|is|are|was|were|do|does|did|has|have)\b"
-_ASKING = r"^\s*(?:where|what|which|who|when|how|why|is|are|was|were|does|did|has|have|show|tell|find|look|check|see|list|track)\b"
+_ASKING = rf"{_QUESTION}|^\s*(?:show|tell|find|look|check|see|list|track)\b"
 _NEGATION = r"\b(?:do not|don't|dont|never|must not|should not|shouldn't|rather not|without)\b"
 _JOINT = r"[.;!?\n]+(?:\s+|$)|,?\s+(?:and then|and also|and|then|also|but)\s+|,\s+"
 
@@ -163,7 +163,7 @@ def _score(clause: str, tool: ToolSpec, tools: Sequence[ToolSpec]) -> int:
 
 
 def _verbs(tool: ToolSpec) -> set[str]:
-    """What a person may say to ask for a tool: the first word of its name, words like it, the first of its description."""
+    """What a person says to ask for a tool: the first word of its name, words like it, the first of its description."""
     first = words(tool.name)[0]
     return {first, *_ALIKE.get(first, ()), *words(tool.description)[:1]} - _STOP
 

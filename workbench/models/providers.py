@@ -1,6 +1,7 @@
 """Providers: from what a person writes as `model=` to who answers.
 
-Understood are "offline", a provider's name ("openai:gpt-5.2"), anything that can be asked, and a model of the model library.
+Understood are "offline", a provider's name ("openai:gpt-5.2"), anything that can be asked, and a model of the model
+library.
 """
 
 from __future__ import annotations

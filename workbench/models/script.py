@@ -1,9 +1,10 @@
 """Scripted models: every turn is written down beforehand.
 
-- Which turn is played is a pure function of the history (how many model turns it has), so a new kernel with the same script carries on at the
-  right turn, and asking twice gives the same turn.
+- Which turn is played is a pure function of the history (how many model turns it has), so a new kernel with the same
+  script carries on at the right turn, and asking twice gives the same turn.
 - A script that is at its end fails; it never repeats or invents.
-- `log` counts asks outside the store, one JSON line each, so that a test can tell a replayed turn from one that was asked again.
+- `log` counts asks outside the store, one JSON line each, so that a test can tell a replayed turn from one that was
+  asked again.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Scripted:
         self._note(number)
         if number >= len(self.turns):
             raise ModelFailed(
-                f"the scripted model was asked for turn {number + 1} and its script has {len(self.turns)}; add a turn to the script",
+                f"the scripted model is asked for turn {number + 1} and its script has {len(self.turns)}; add a turn",
                 kind="script",
                 retryable=False,
                 status=None,

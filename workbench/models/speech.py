@@ -17,7 +17,7 @@ __all__ = ["said", "say"]
 
 
 async def say(text: str, on_text: Callable[[str], None], delay: float = 0.0) -> None:
-    """Give `text` to `on_text` one word at a time, `delay` seconds apart; what else waits on the loop runs in between."""
+    """Give `text` to `on_text` a word at a time, `delay` seconds apart; what else waits on the loop runs in between."""
     for word in re.findall(r"\s*\S+\s*", text) if text.strip() else ():
         on_text(word)
         await asyncio.sleep(delay)

@@ -1,0 +1,286 @@
+"""Tools: functions that an agent may call, with what the engine must know to call them safely.
+
+- Any callable can be one. Its schema is made when the tool is made, so a mistake shows in the cell that has it.
+- Arguments are what a stranger sent until `validate` has turned them into real values; nothing runs before that.
+- `needs_approval` fails closed: arguments that do not fit, a predicate that raises, or one that answers anything but
+  False, ask a person.
+- A tool stays callable as the function it is.
+
+Where a tool runs (the loop, a thread) and what is journaled is the engine's business; this file knows nothing of runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from workbench.agents.schema import Face, face_of
+from workbench.errors import BadInput
+from workbench.models.checks import arguments_invalid, misfits
+from workbench.models.library import function_schema
+from workbench.models.model import ToolSpec
+
+if TYPE_CHECKING:
+    from workbench.agents.context import ToolContext
+
+__all__ = ["Approval", "Tool", "as_tool", "tool", "toolset"]
+
+Approval = bool | Callable[[dict[str, Any]], bool]
+Validator = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Tool:
+    """A callable with its schema and its policy. Made by `tool`, `as_tool` or `Tool.from_schema`.
+
+    `read_only`: changes nothing, so it may run again. `idempotent`: running it again under the same call id
+    does no more than once. `expose`: whether doors may list and run it. `timeout` is in seconds. `returns` is the
+    declared type of the result, Any where there is none. `takes_context` is the name of the parameter that gets the
+    `ToolContext`, or None.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        face: Face,
+        *,
+        description: str,
+        parameters: dict[str, Any],
+        validator: Validator,
+        read_only: bool = False,
+        idempotent: bool = False,
+        approval: Approval = False,
+        expose: bool = True,
+        timeout: float | None = None,
+        as_dict: bool = False,
+    ) -> None:
+        self.function = function
+        self.name = face.name
+        self.description = description
+        self.parameters = parameters
+        self.read_only = read_only
+        self.idempotent = idempotent
+        self.approval = _checked(approval, face.name)
+        self.expose = expose
+        self.timeout = timeout
+        self.returns = face.returns
+        self.is_async = face.is_async
+        self.takes_context = face.context
+        self._face = face
+        self._validator = validator
+        self._as_dict = as_dict
+        self.__name__ = face.name
+        self.__doc__ = inspect.getdoc(function) or description
+
+    @classmethod
+    def from_schema(
+        cls,
+        function: Callable[[dict[str, Any]], Any],
+        name: str,
+        description: str,
+        parameters: dict[str, Any],
+        **policy: Any,
+    ) -> Tool:
+        """A tool whose JSON schema came from elsewhere, such as another server.
+
+        `function` gets the arguments as one dict; only their outermost level is checked here.
+        Raises: BadInput when the schema is none of an object.
+        """
+        if parameters.get("type") != "object":
+            raise BadInput(
+                f"the schema of tool {name!r} is of type {parameters.get('type')!r}; a tool takes an object", tool=name
+            )
+
+        def validate(args: dict[str, Any]) -> dict[str, Any]:
+            if problems := misfits(parameters, args):
+                raise arguments_invalid(name, problems)
+            return args
+
+        face = face_of(function, name)
+        return cls(
+            function, face, description=description, parameters=parameters, validator=validate, as_dict=True, **policy
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        marks = [mark for mark in ("read_only", "idempotent") if getattr(self, mark)]
+        marks += ["approval"] if self.approval else []
+        return f"<tool {self.name}({', '.join(self.parameters.get('properties', {}))}){' '.join(['', *marks])}>"
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model is told of it."""
+        return ToolSpec(self.name, self.description, self.parameters)
+
+    def validate(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as real values (models, dates, enums), by parameter, defaults included.
+
+        Raises: ToolArgumentsInvalid naming tool, parameter, what was found and what was expected.
+        """
+        if not isinstance(args, Mapping):
+            raise arguments_invalid(
+                self.name, [{"parameter": "arguments", "found": repr(args)[:80], "expected": "an object"}]
+            )
+        return self._validator(dict(args))
+
+    def needs_approval(self, args: Mapping[str, Any]) -> bool:
+        """Whether a person must say yes to a call with these arguments. True whenever that cannot be told."""
+        if isinstance(self.approval, bool):
+            return self.approval
+        try:
+            answer: object = self.approval(self.validate(args))
+        except Exception:  # a predicate that fails asks: DESIGN rule 12
+            return True
+        if inspect.iscoroutine(answer):
+            answer.close()
+        return answer is not False
+
+    def bind(self, args: Mapping[str, Any], ctx: ToolContext | None) -> Callable[[], Any]:
+        """The call with these (unchecked) arguments, ready to run anywhere. Raises: ToolArgumentsInvalid."""
+        values = self.validate(args)
+        if self._as_dict:
+            return lambda: self.function(values)
+        positional, named = _arranged(self._face, values, ctx)
+        return lambda: self.function(*positional, **named)
+
+    async def invoke(self, args: Mapping[str, Any], ctx: ToolContext | None) -> Any:
+        """Run the call here, on the loop. A plain function holds it meanwhile: the engine runs `bind` in a thread."""
+        result = self.bind(args, ctx)()
+        return await result if inspect.isawaitable(result) else result
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+
+
+@overload
+def tool(
+    *,
+    read_only: bool = ...,
+    idempotent: bool = ...,
+    approval: Approval = ...,
+    expose: bool = ...,
+    name: str | None = ...,
+    description: str | None = ...,
+    timeout: float | None = ...,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a function a tool: `@tool`, or `@tool(read_only=True, …)` with the options of `as_tool`."""
+    if function is not None:
+        return as_tool(function)
+    return lambda function: as_tool(function, **options)
+
+
+def as_tool(
+    function: Callable[..., Any],
+    *,
+    read_only: bool = False,
+    idempotent: bool = False,
+    approval: Approval = False,
+    expose: bool = True,
+    name: str | None = None,
+    description: str | None = None,
+    timeout: float | None = None,
+) -> Tool:
+    """Any callable as a tool; a tool stays the tool it is.
+
+    Raises: BadInput naming the tool, the parameter and the remedy when no schema can be made.
+    """
+    if isinstance(function, Tool):
+        return function
+    face = face_of(function, name)
+    schema = function_schema(face.function(), {p.name: p.annotation for p in face.parameters})
+    _warn_of_lost_descriptions(face, schema.parameters)
+    return Tool(
+        function,
+        face,
+        description=schema.description if description is None else description,
+        parameters=schema.parameters,
+        validator=schema.validate,
+        read_only=read_only,
+        idempotent=idempotent,
+        approval=approval,
+        expose=expose,
+        timeout=timeout,
+    )
+
+
+def toolset(tools: Iterable[Callable[..., Any]]) -> dict[str, Tool]:
+    """Tools by name. Raises: BadInput when two have one name."""
+    by_name: dict[str, Tool] = {}
+    for each in tools:
+        made = as_tool(each)
+        if made.name in by_name:
+            raise BadInput(
+                f"two tools are called {made.name!r}; give one of them another name with as_tool(…, name=…)",
+                tool=made.name,
+            )
+        by_name[made.name] = made
+    return by_name
+
+
+def _checked(approval: Approval, name: str) -> Approval:
+    if inspect.iscoroutinefunction(approval):
+        raise BadInput(
+            f"the approval predicate of tool {name!r} is async; give a plain function of the arguments", tool=name
+        )
+    if not isinstance(approval, bool) and not callable(approval):
+        raise BadInput(
+            f"tool {name!r} has approval={approval!r}; give True, False, or a function of the arguments",
+            tool=name,
+        )
+    return approval
+
+
+def _arranged(face: Face, values: dict[str, Any], ctx: ToolContext | None) -> tuple[list[Any], dict[str, Any]]:
+    """Checked values in the order and by the names that the function takes them."""
+    left = dict(values)
+    kinds = [p.kind for p in face.signature.parameters.values()]
+    by_place: set[object] = {inspect.Parameter.POSITIONAL_ONLY}
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        by_place.add(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for parameter in face.signature.parameters.values():
+        if parameter.name == face.context:
+            left[parameter.name] = ctx
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional += left.pop(parameter.name, ())
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            named |= left
+        elif parameter.name in left:
+            value = left.pop(parameter.name)
+            if parameter.kind in by_place:
+                positional.append(value)
+            else:
+                named[parameter.name] = value
+    return positional, named
+
+
+def _warn_of_lost_descriptions(face: Face, parameters: dict[str, Any]) -> None:
+    """Warn once when the docstring speaks of parameters and the schema says nothing about them."""
+    properties = parameters.get("properties", {})
+    lost = [
+        name
+        for name in (p.name for p in face.parameters)
+        if name in properties
+        and "description" not in properties[name]
+        and re.search(
+            rf"^\s*(?:[-*@:]\s*)?(?:param\s+)?(?:\w+\s+)?`?{re.escape(name)}`?\s*(?:\([^)]*\))?\s*(?::|--)\s",
+            face.doc,
+            re.MULTILINE,
+        )
+    ]
+    if lost:
+        warnings.warn(
+            f"tool {face.name!r} describes {', '.join(lost)} in its docstring in a layout that cannot be read; "
+            "list parameters under 'Args:', indented, as 'name: what it is'",
+            UserWarning,
+            stacklevel=4,
+        )
