@@ -1,0 +1,24 @@
+"""The workshop: what tests of notebooks, stores and processes are made of.
+
+Names load at first use, so that the pytest plugin costs nothing, and so that assertion rewriting sees the laws before
+they are imported.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.testing.clock import ManualClock
+    from workbench.testing.notebooks import Notebook
+
+__all__ = ["ManualClock", "Notebook"]
+
+_HOMES = {"ManualClock": "workbench.testing.clock", "Notebook": "workbench.testing.notebooks"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"workbench.testing has no {name!r}; it has {', '.join(sorted(_HOMES))}")
+    return getattr(import_module(_HOMES[name]), name)
