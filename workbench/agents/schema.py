@@ -31,8 +31,8 @@ __all__ = ["Face", "face_of", "tidy"]
 _CONTEXT = "ToolContext"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SECTION = re.compile(
-    r"(args|arguments|params|parameters|keyword args|keyword arguments|other args|other arguments|other parameters|returns?"
-    r"|yields|raises|examples?|notes?|attributes|see also|warnings?):\s*",
+    r"(args|arguments|params|parameters|keyword args|keyword arguments|other args|other arguments|other parameters"
+    r"|returns?|yields|raises|examples?|notes?|attributes|see also|warnings?):\s*",
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"\*{0,2}\w+(\s*\([^)]*\))?\s*:\s")
@@ -40,7 +40,7 @@ _ITEM = re.compile(r"\*{0,2}\w+(\s*\([^)]*\))?\s*:\s")
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """What a callable looks like as a tool. `context` names the parameter that takes the context, not in `parameters`."""
+    """What a callable looks like as a tool. `context` names the parameter that takes it, not in `parameters`."""
 
     name: str
     doc: str
@@ -65,6 +65,8 @@ class Face:
 
 def face_of(function: Callable[..., Any], name: str | None = None) -> Face:
     """The face of a callable. Raises: BadInput when it cannot be a tool, saying what to do instead."""
+    if not callable(function):
+        raise BadInput(f"{function!r} cannot be called; a tool is a function or another callable")
     called = _named(function, name)
     _refuse(function, called)
     try:
@@ -185,8 +187,6 @@ def _refuse(function: Any, name: str) -> None:
         raise BadInput(
             f"{name!r} is a class; give a function, an instance with __call__, or a lambda that makes one", tool=name
         )
-    if not callable(function):
-        raise BadInput(f"{function!r} cannot be called; a tool is a function or another callable", tool=name)
     faces = [function, type(function).__call__, getattr(function, "func", None)]
     if any(inspect.isgeneratorfunction(face) or inspect.isasyncgenfunction(face) for face in faces):
         raise BadInput(

@@ -139,17 +139,19 @@ class Tool:
             answer.close()
         return answer is not False
 
-    def bind(self, args: Mapping[str, Any], ctx: ToolContext | None) -> Callable[[], Any]:
-        """The call with these (unchecked) arguments, ready to run anywhere. Raises: ToolArgumentsInvalid."""
-        values = self.validate(args)
+    def bind(self, values: dict[str, Any], ctx: ToolContext | None) -> Callable[[], Any]:
+        """The call with the values that `validate` gave, ready to run anywhere."""
         if self._as_dict:
             return lambda: self.function(values)
         positional, named = _arranged(self._face, values, ctx)
         return lambda: self.function(*positional, **named)
 
     async def invoke(self, args: Mapping[str, Any], ctx: ToolContext | None) -> Any:
-        """Run the call here, on the loop. A plain function holds it meanwhile: the engine runs `bind` in a thread."""
-        result = self.bind(args, ctx)()
+        """Check the arguments and run the call here, on the loop. Raises: ToolArgumentsInvalid.
+
+        A plain function holds the loop meanwhile: the engine runs `bind` in a thread instead.
+        """
+        result = self.bind(self.validate(args), ctx)()
         return await result if inspect.isawaitable(result) else result
 
 

@@ -203,7 +203,8 @@ def _problem(detail: Any) -> dict[str, str]:
 
 
 def _expectation(message: str) -> str:
-    bare = re.sub(r"^(?:Input|Value) should be |^Value error, |^(?=\w+ should )", "", message)
+    bare = re.sub(r"^(?:Input|Value) should be |^(?:Value|Assertion) error, ", "", message)
+    bare = re.sub(r"^\w+ should ", "to ", bare)
     return bare[:1].lower() + bare[1:]
 
 
