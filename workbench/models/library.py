@@ -291,9 +291,9 @@ def _settled(response: ModelResponse, request: Request) -> dict[str, Any]:
     """The response as JSON that stays the same from here on, its call ids unique."""
     from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart
 
-    ids = iter(
-        unique_ids([part.tool_call_id for part in response.parts if isinstance(part, ToolCallPart)], request.history)
-    )
+    given = [part.tool_call_id for part in response.parts if isinstance(part, ToolCallPart)]
+    made_up = "pyd_ai_"  # how the library begins an id that it drew for a provider that sent none
+    ids = iter(unique_ids([None if id.startswith(made_up) else id for id in given], request.history))
     parts = [
         dataclasses.replace(part, tool_call_id=next(ids)) if isinstance(part, ToolCallPart) else part
         for part in response.parts
@@ -353,9 +353,17 @@ def _was_cut_short(response: ModelResponse) -> bool:
 
 
 def _unusable(name: str, why: str) -> BadInput:
-    if keys := re.findall(r"\b[A-Z][A-Z0-9]*_(?:API_)?(?:KEY|TOKEN)\b", why):
+    if variables := re.findall(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|URL)\b", why):
+        missing = "an address" if variables[0].endswith("URL") else "a key"
         return BadInput(
-            f"model {name!r} needs a key and none is set; set the environment variable {keys[0]}", variable=keys[0]
+            f"model {name!r} needs {missing} and none is set; set the environment variable {variables[0]}",
+            variable=variables[0],
+        )
+    if why.startswith("Unknown model"):
+        provider = name.partition(":")[0]
+        return BadInput(
+            f'model {name!r} is not understood: no provider is called {provider!r}; give "offline", or a provider that '
+            'pydantic-ai knows and its model, such as "openai:…", "anthropic:…", "google:…" or "ollama:…"'
         )
     return BadInput(f"model {name!r} cannot be used: {why}")
 
