@@ -277,7 +277,9 @@ class Records(Protocol):
         """Add a row; gives False and changes nothing when the id is there already."""
         ...
 
-    def decide_record(self, kind: str, id: str, *, expect: str, status: str, decision: str, at: float) -> Awaitable[bool]:
+    def decide_record(
+        self, kind: str, id: str, *, expect: str, status: str, decision: str, at: float
+    ) -> Awaitable[bool]:
         """Move `status` from `expect`, keep `decision` with it and wake the row's key now, in one transaction; False when it had moved.
 
         Written with synchronous FULL whatever the durability of the bench.
@@ -310,7 +312,10 @@ class Record:
 class Store(Journal, Claims, Inbox, Records, Protocol):
     """What a bench needs of a keeper: the four protocols, and the housekeeping below."""
 
-    host: Host
+    @property
+    def host(self) -> Host:
+        """Who this store is among the hosts of its place."""
+        ...
 
     def open(self, *, label: str, lease: float, now: Callable[[], float]) -> Awaitable[None]:
         """Connect, make or migrate the schema, join as a host. A keeper's constructor does no I/O. Raises: NotAStore."""

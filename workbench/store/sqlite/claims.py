@@ -1,0 +1,151 @@
+"""Claims: who owns a key, and the lives that it had.
+
+Jobs of the ledger: each function gives one, to be run inside a transaction. A key's owner counts while its host is alive
+(`workbench.store.sqlite.hosts`); what a dead host owned is anyone's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.store.journal import Host, Loaded, Logged
+from workbench.store.sqlite.blobs import unfold
+from workbench.store.sqlite.hosts import Member, read_host, renew
+
+if TYPE_CHECKING:
+    from workbench.store.sqlite.ledger import Job, Known, Ledger
+
+__all__ = ["claim", "due", "live_owner", "load", "prolong", "register", "release"]
+
+READ_WHAT = "SELECT definition, args FROM keys WHERE id = ?"
+SET_WHAT = "UPDATE keys SET definition = ?, args = ? WHERE id = ?"
+READ_OWNER = "SELECT owner FROM keys WHERE id = ?"
+OWN = "UPDATE keys SET owner = ? WHERE id = ?"
+DISOWN = "UPDATE keys SET owner = NULL WHERE id = ? AND owner = ? AND epoch = ?"
+NEXT_EPOCH = "UPDATE keys SET epoch = epoch + 1 WHERE id = ?"
+READ_STATE = "SELECT version, snapshot FROM states WHERE key = ?"
+PARKED = """
+    SELECT e.seq, e.payload, a.call_id FROM answers a JOIN entries e ON e.id = a.message
+    WHERE a.key = ? AND a.given IS NULL AND e.seq <= ? ORDER BY e.seq
+"""
+UNFINISHED = "SELECT id, epoch, began_at FROM activations WHERE key = ? AND how IS NULL"
+LAST_WROTE = """
+    WITH RECURSIVE line (id, prev, epoch, at) AS (
+        SELECT id, prev, epoch, at FROM entries WHERE id = ?1
+        UNION ALL
+        SELECT e.id, e.prev, e.epoch, e.at FROM entries e JOIN line ON e.id = line.prev
+        WHERE line.epoch <> ?2 AND (line.epoch = 0 OR line.epoch > ?2)
+    )
+    SELECT at FROM line WHERE epoch = ?2 LIMIT 1
+"""
+LOST = "UPDATE activations SET how = 'lost', ended_at = ? WHERE id = ?"
+BEGAN = "INSERT INTO activations (id, key, epoch, host, began_at) VALUES (?, ?, ?, ?, ?)"
+ENDED = """
+    UPDATE activations SET how = ?, by = ?, ended_at = ? WHERE key = ? AND epoch = ? AND (how IS NULL OR how = 'lost')
+"""
+DUE = "SELECT id, key FROM keys WHERE wake_at <= ? ORDER BY wake_at, key LIMIT ?"
+LEASE = "UPDATE keys SET wake_at = ? WHERE id = ?"
+
+
+def register(key: str, definition: str, args: str) -> Job:
+    """Store what a key is, unless it is known; gives what is stored."""
+
+    def job(ledger: Ledger) -> tuple[str, str]:
+        return describe(ledger, ledger.make(key), definition, args)
+
+    return job
+
+
+def describe(ledger: Ledger, known: Known, definition: str, args: str) -> tuple[str, str]:
+    """`register`, inside a job."""
+    found, stored = ledger.sql(READ_WHAT, (known.id,)).fetchone()
+    if found is not None:
+        return found, stored
+    ledger.sql(SET_WHAT, (definition, args, known.id))
+    return definition, args
+
+
+def claim(key: str, member: Member, *, force: bool) -> Job:
+    """Make `member` the owner; gives None, or the live host that has the key."""
+
+    def job(ledger: Ledger) -> Host | None:
+        known = ledger.make(key)
+        (owner,) = ledger.sql(READ_OWNER, (known.id,)).fetchone()
+        if owner == member.slot:
+            return None
+        if owner is not None and not force and (host := read_host(ledger.connection, member, owner, ledger.at)):
+            return host
+        ledger.sql(OWN, (member.slot, known.id))
+        return None
+
+    return job
+
+
+def live_owner(ledger: Ledger, known: Known, member: Member) -> Host | None:
+    """The live host that owns a key."""
+    (owner,) = ledger.sql(READ_OWNER, (known.id,)).fetchone()
+    return None if owner is None else read_host(ledger.connection, member, owner, ledger.at)
+
+
+def load(key: str, member: Member) -> Job:
+    """Begin an activation. One that did not say how it ended is marked lost, at the last thing it wrote."""
+
+    def job(ledger: Ledger) -> Loaded:
+        known = ledger.make(key)
+        cut_off = _mark_lost(ledger, known)
+        ledger.sql(NEXT_EPOCH, (known.id,))
+        known.epoch += 1
+        ledger.sql(BEGAN, (ledger.next_id(), known.id, known.epoch, member.host.id, ledger.at))
+        version, snapshot = ledger.sql(READ_STATE, (known.id,)).fetchone()
+        parked = tuple(
+            Logged(seq, unfold(ledger.connection, message), call_id)
+            for seq, message, call_id in ledger.sql(PARKED, (known.id, known.cursor))
+        )
+        return Loaded(known.epoch, snapshot, version, known.cursor, cut_off, parked)
+
+    return job
+
+
+def _mark_lost(ledger: Ledger, known: Known) -> bool:
+    unfinished = ledger.sql(UNFINISHED, (known.id,)).fetchall()
+    for row, epoch, began_at in unfinished:
+        wrote = ledger.sql(LAST_WROTE, (known.head, epoch)).fetchone()
+        ledger.sql(LOST, (wrote[0] if wrote else began_at, row))
+    return bool(unfinished)
+
+
+def release(key: str, member: Member, epoch: int, how: str, by: str) -> Job:
+    """End the activation `epoch`, and own the key no more if it was the last."""
+
+    def job(ledger: Ledger) -> None:
+        known = ledger.known(key)
+        if known is None:
+            return
+        ledger.sql(ENDED, (how, by, ledger.at, known.id, epoch))
+        ledger.sql(DISOWN, (known.id, member.slot, epoch))
+        ledger.forget(key)
+
+    return job
+
+
+def prolong(member: Member, until: float) -> Job:
+    """Extend the lease of `member`."""
+
+    def job(ledger: Ledger) -> None:
+        renew(ledger.connection, member.slot, until)
+        ledger.renewed = ledger.at
+
+    return job
+
+
+def due(now: float, until: float, limit: int) -> Job:
+    """Take the keys that are due; each one's wake moves to `until` in the same transaction."""
+
+    def job(ledger: Ledger) -> list[str]:
+        found = ledger.sql(DUE, (now, limit)).fetchall()
+        for row, key in found:
+            ledger.sql(LEASE, (until, row))
+            ledger.forget(key)
+        return [key for _, key in found]
+
+    return job

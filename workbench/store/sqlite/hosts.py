@@ -1,0 +1,161 @@
+"""Hosts: who shares a store file, and which of them are alive.
+
+- Host i holds byte i of the lock file beside the database as a POSIX record lock, from joining to leaving. The kernel frees it the moment
+  the process ends, so a host of this machine whose byte is free is dead at once, even as a zombie, and one that holds it is alive however long
+  its loop is blocked.
+- Closing *any* descriptor of a file drops all record locks that the process has on it: there is one descriptor per lock file in a process,
+  shared by all its stores and closed by the last.
+- Where record locks do not work, or a host runs on another machine, its lease decides.
+
+Knows nothing of keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import sys
+import threading
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.store.journal import Host
+
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = ["Member", "forget", "join", "leave", "machine", "read_host", "renew"]
+
+INSERT = "INSERT INTO hosts (name, label, pid, boot, locks, until) VALUES (?, ?, ?, ?, ?, ?)"
+DELETE = "DELETE FROM hosts WHERE id = ?"
+RENEW = "UPDATE hosts SET until = ? WHERE id = ?"
+READ = "SELECT name, label, pid, until, boot, locks FROM hosts WHERE id = ?"
+DISOWN = "UPDATE keys SET owner = NULL WHERE owner = ?"
+
+_files: dict[str, LockFile] = {}
+_guard = threading.Lock()
+
+
+class LockFile:
+    """The lock file of one store, in this process. `slots` are the bytes that our hosts hold, each with the loop that its host lives on."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.slots: dict[int, asyncio.AbstractEventLoop] = {}
+        self.users = 0
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def hold(self, slot: int, loop: asyncio.AbstractEventLoop) -> bool:
+        """Take byte `slot`; False where record locks do not work."""
+        self.slots[slot] = loop
+        return self._lock(slot, exclusive=True)
+
+    def free(self, slot: int) -> None:
+        """Give byte `slot` back."""
+        self.slots.pop(slot, None)
+        if sys.platform != "win32":
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, slot)
+
+    def is_held(self, slot: int) -> bool:
+        """Whether a living host, of this process or another, has byte `slot`."""
+        loop = self.slots.get(slot)
+        if loop is not None:  # a lock of our own process never refuses us: asking by locking would lose it
+            return not loop.is_closed()
+        if not self._lock(slot, exclusive=False):
+            return True
+        self.free(slot)
+        return False
+
+    def close(self) -> None:
+        """Close the descriptor, and with it every lock."""
+        os.close(self._descriptor)
+
+    def _lock(self, slot: int, *, exclusive: bool) -> bool:
+        if sys.platform == "win32":
+            return False
+        kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
+        try:
+            fcntl.lockf(self._descriptor, kind | fcntl.LOCK_NB, 1, slot)
+        except OSError:
+            return False
+        return True
+
+
+@dataclass(slots=True)
+class Member:
+    """Our own place among the hosts of a file."""
+
+    slot: int
+    host: Host
+    file: LockFile
+    locks: bool
+    boot: str
+
+
+def join(
+    connection: sqlite3.Connection, path: str, label: str, until: float, loop: asyncio.AbstractEventLoop
+) -> Member:
+    """Become a host, inside the transaction that is open on `connection`."""
+    file = _use(os.path.realpath(path) + "-hosts")
+    name, pid, boot = uuid.uuid4().hex[:12], os.getpid(), machine()
+    slot = connection.execute(INSERT, (name, label, pid, boot, True, until)).lastrowid
+    assert slot is not None  # an INSERT has one
+    locks = file.hold(slot, loop)
+    if not locks:
+        connection.execute("UPDATE hosts SET locks = 0 WHERE id = ?", (slot,))
+    return Member(slot, Host(name, label, pid, until), file, locks, boot)
+
+
+def leave(connection: sqlite3.Connection, member: Member) -> None:
+    """Be no host any more, and own nothing, inside the transaction that is open. The byte is given back by `forget`."""
+    connection.execute(DISOWN, (member.slot,))
+    connection.execute(DELETE, (member.slot,))
+
+
+def forget(member: Member) -> None:
+    """Give our byte back, and close the lock file after the last store of this process that uses it."""
+    with _guard:
+        member.file.free(member.slot)
+        member.file.users -= 1
+        if not member.file.users:
+            del _files[member.file.path]
+            member.file.close()
+
+
+def renew(connection: sqlite3.Connection, slot: int, until: float) -> None:
+    """Extend a lease to `until`."""
+    connection.execute(RENEW, (until, slot))
+
+
+def read_host(connection: sqlite3.Connection, member: Member, slot: int, now: float) -> Host | None:
+    """The host of `slot` while it is alive, else None."""
+    found = connection.execute(READ, (slot,)).fetchone()
+    if found is None:
+        return None
+    name, label, pid, until, boot, locks = found
+    if slot == member.slot:
+        alive = True
+    elif locks and member.locks and boot == member.boot:
+        alive = member.file.is_held(slot)
+    else:
+        alive = until > now
+    return Host(name, label, pid, until) if alive else None
+
+
+def machine() -> str:
+    """What two processes have in common exactly while record locks between them mean something: the boot of their kernel."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return f"node:{uuid.getnode():x}"
+
+
+def _use(path: str) -> LockFile:
+    with _guard:
+        file = _files.get(path)
+        if file is None:
+            file = _files[path] = LockFile(path)
+        file.users += 1
+        return file

@@ -1,0 +1,283 @@
+"""The SQLite keeper: one file shared by any number of hosts on one machine.
+
+- A verb queues its write when it is called and gives a future; nothing above it sees batches, threads or SQL.
+- A read first waits for what was queued before it, except `result`. It holds no snapshot across an await.
+- `durability="process"` survives the death of every process and may lose the last commits in a power cut; approvals and decisions survive both.
+
+Source: DESIGN rules 2 and 3, RECIPES "The SQLite writer" and "Leases, owners, other kernels".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Awaitable, Callable
+from typing import Literal, TypeVar
+
+from workbench.errors import BadInput, StoreError
+from workbench.store.journal import (
+    Activation,
+    Commit,
+    DeadLetter,
+    Entry,
+    Host,
+    KeyInfo,
+    Loaded,
+    Logged,
+    Record,
+    StepRecord,
+)
+from workbench.store.sqlite import claims, hosts, inbox, pruning, reading, records
+from workbench.store.sqlite.file import PATIENCE, connect, open_file
+from workbench.store.sqlite.following import Follower
+from workbench.store.sqlite.ledger import APPEND, COMMIT, JOB, STEP, Ledger
+from workbench.store.sqlite.writer import Writer
+
+__all__ = ["SQLiteStore"]
+
+T = TypeVar("T")
+
+
+class SQLiteStore:
+    """The store in the file at `path`, which `open` makes if there is none. Implements `workbench.store.journal.Store`."""
+
+    def __init__(self, path: str | os.PathLike[str], *, durability: Literal["full", "process"] = "full") -> None:
+        if durability not in ("full", "process"):
+            raise BadInput(f"durability {durability!r} is not known; use 'full' or 'process'", found=durability)
+        self.path = os.fspath(path)
+        self.durability = durability
+        self._open = False
+        self._member: hosts.Member
+
+    @property
+    def host(self) -> Host:
+        """Who we are among the hosts of the file."""
+        self._check()
+        return self._member.host
+
+    async def open(self, *, label: str, lease: float, now: Callable[[], float]) -> None:
+        """Connect, make or migrate the tables, join as a host whose lease is `lease` seconds of `now`. Raises: NotAStore."""
+        if self._open:
+            raise StoreError(f"the store {self.path!r} is open already; close it first")
+        loop = asyncio.get_running_loop()
+        connection = await asyncio.to_thread(open_file, self.path, self.durability)
+        self._now = now
+        self._connection = connection
+        self._reader = connect(self.path, timeout=PATIENCE)
+        self._ledger = Ledger(connection, self.path, now, relaxed=self.durability == "process")
+        self._writer = Writer(self._ledger, loop, lease / 3)
+        self._follower = Follower(self._ledger, self._writer, loop)
+        self._open = True
+        try:
+            self._member = await self._job(
+                lambda ledger: hosts.join(connection, self.path, label, ledger.at + lease, loop)
+            )
+        except BaseException:
+            await self._disconnect()
+            raise
+        self._ledger.slot, self._ledger.lease, self._ledger.renewed = self._member.slot, lease, now()
+
+    async def close(self) -> None:
+        """Land what is queued, leave as a host, fold the write-ahead log into the file, and disconnect."""
+        if self._open:
+            try:
+                await self._job(lambda ledger: hosts.leave(ledger.connection, self._member))
+            finally:
+                await self._disconnect()
+                hosts.forget(self._member)
+
+    async def _disconnect(self) -> None:
+        self._open = False
+        self._follower.close()
+        await self._writer.close()
+        self._reader.close()
+        await asyncio.to_thread(_finish, self._connection)
+
+    # Journal.
+
+    def load(self, key: str) -> Awaitable[Loaded]:
+        """Begin an activation."""
+        return self._job(claims.load(_checked(key), self._member))
+
+    def append(
+        self, key: str, epoch: int, message: str, call_id: str | None = None, wake_at: float | None = None
+    ) -> Awaitable[int]:
+        """Log a message."""
+        return self._writer.put((APPEND, key, epoch, message, call_id, wake_at))
+
+    async def pending(self, key: str, cursor: int) -> list[Logged]:
+        """The messages after `cursor`."""
+        return reading.pending(await self._read(), key, cursor)
+
+    def put_step(
+        self, key: str, epoch: int, seq: int, record: StepRecord, wake_at: float | None = None
+    ) -> Awaitable[None]:
+        """Keep a step's record."""
+        return self._writer.put((STEP, key, epoch, seq, record, wake_at))
+
+    async def steps(self, key: str, seq: int) -> list[StepRecord]:
+        """The records of a message."""
+        return reading.steps(await self._read(), key, seq)
+
+    def commit(self, key: str, epoch: int, commit: Commit) -> Awaitable[None]:
+        """Acknowledge a message."""
+        return self._writer.put((COMMIT, key, epoch, commit))
+
+    async def result(self, key: str, call_id: str) -> str | None:
+        """The recorded answer of a call."""
+        self._check()
+        return reading.result(self._reader, key, call_id)
+
+    def due(self, now: float, until: float, limit: int) -> Awaitable[list[str]]:
+        """Take the keys that are due."""
+        return self._job(claims.due(now, until, limit))
+
+    # Claims.
+
+    def register(self, key: str, definition: str, args: str) -> Awaitable[tuple[str, str]]:
+        """Store what the key is."""
+        return self._job(claims.register(_checked(key), definition, args))
+
+    def claim(self, key: str, *, force: bool = False) -> Awaitable[Host | None]:
+        """Make this host the owner."""
+        return self._job(claims.claim(_checked(key), self._member, force=force))
+
+    def renew(self, until: float) -> Awaitable[None]:
+        """Extend this host's lease."""
+        return self._job(claims.prolong(self._member, until))
+
+    def release(self, key: str, epoch: int, how: str, by: str) -> Awaitable[None]:
+        """End an activation."""
+        return self._job(claims.release(key, self._member, epoch, how, by))
+
+    # Inbox.
+
+    def post(
+        self,
+        key: str,
+        message: str,
+        *,
+        id: str | None = None,
+        wake: float | None = None,
+        definition: str | None = None,
+        args: str | None = None,
+    ) -> Awaitable[int]:
+        """Add a message without an epoch."""
+        return self._job(inbox.post(_checked(key), self._member, message, id, wake, definition, args))
+
+    def post_now(
+        self,
+        key: str,
+        message: str,
+        *,
+        id: str | None = None,
+        wake: float | None = None,
+        definition: str | None = None,
+        args: str | None = None,
+    ) -> int:
+        """`post`, committed when it returns, with everything that was queued before it."""
+        job = inbox.post(_checked(key), self._member, message, id, wake, definition, args)
+        number: int = self._writer.at_once((JOB, job, False))
+        return number
+
+    def collect(self, key: str, epoch: int) -> Awaitable[list[Logged]]:
+        """Move what was posted into the log."""
+        return self._job(inbox.collect(key, epoch))
+
+    async def posted(self) -> list[str]:
+        """The keys that this host owns and that have posts waiting."""
+        self._check()
+        return reading.posted(self._reader, self._member)
+
+    # Records.
+
+    def put_record(self, kind: str, id: str, key: str, body: str, *, status: str, at: float) -> Awaitable[bool]:
+        """Add a row."""
+        return self._job(records.put(kind, id, key, body, status, at), full=True)
+
+    def decide_record(
+        self, kind: str, id: str, *, expect: str, status: str, decision: str, at: float
+    ) -> Awaitable[bool]:
+        """Decide a row."""
+        return self._job(records.decide(kind, id, expect, status, decision, at), full=True)
+
+    async def get_record(self, kind: str, id: str) -> Record | None:
+        """One row."""
+        return records.get(await self._read(), kind, id)
+
+    async def find_records(self, kind: str, *, key: str | None = None, status: str | None = None) -> list[Record]:
+        """Rows oldest first."""
+        return records.find(await self._read(), kind, key, status)
+
+    # Housekeeping.
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` on the loop within 20 ms of a write by another host; our own writes never do."""
+        return self._follower.watch(changed)
+
+    async def keys(self, *, definition: str | None = None) -> list[KeyInfo]:
+        """Every key, oldest first."""
+        return reading.keys(await self._read(), self._member, self._now(), definition=definition)
+
+    async def key_info(self, key: str) -> KeyInfo | None:
+        """One key."""
+        found = reading.keys(await self._read(), self._member, self._now(), key=key)
+        return found[0] if found else None
+
+    async def history(self, key: str) -> list[Entry]:
+        """Everything that was written for the key."""
+        return reading.history(await self._read(), key)
+
+    async def activations(self, key: str) -> list[Activation]:
+        """The lives of the key."""
+        return reading.activations(await self._read(), key)
+
+    async def dead(self, key: str) -> list[DeadLetter]:
+        """What was set aside."""
+        return reading.dead(await self._read(), key)
+
+    async def prune(self, before: float) -> int:
+        """Forget what is older than `before`, in slices, so that others write in between."""
+        gone = 0
+        for slice_of in (pruning.prune_entries, pruning.prune_answers):
+            after, went = 0, await self._job(slice_of(0, before))
+            while went is not None:
+                gone, after = gone + went, after + pruning.SLICE
+                went = await self._job(slice_of(after, before))
+        await self._job(pruning.sweep_blobs())
+        return gone
+
+    def _job(self, job: Callable[[Ledger], T], *, full: bool = False) -> asyncio.Future[T]:
+        self._check()
+        return self._writer.put((JOB, job, full))
+
+    async def _read(self) -> sqlite3.Connection:
+        self._check()
+        await self._writer.flushed()
+        return self._reader
+
+    def _check(self) -> None:
+        if not self._open:
+            raise StoreError(f"the store {self.path!r} is not open; await its open(...) first")
+
+
+def _checked(key: str) -> str:
+    """Refuse what cannot be a key, before anything is queued."""
+    if not isinstance(key, str) or not key:
+        raise BadInput(f"a key is a text of at least one character, not {key!r}; name the process", key=key)
+    try:
+        key.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(
+            f"the key {key!r} has half of a character in it; use text that UTF-8 can hold", key=key
+        ) from error
+    return key
+
+
+def _finish(connection: sqlite3.Connection) -> None:
+    """Leave a file without a log beside it, unless others still use it."""
+    try:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.close()

@@ -1,0 +1,384 @@
+"""The ledger: how a batch of writes becomes one transaction.
+
+- One `BEGIN IMMEDIATE … COMMIT` per batch, with one `executemany` per statement. Rows are numbered and judged in the order of the batch;
+  what one write leaves is what the next one sees.
+- What a write must know of its key (epoch, last number, cursor, wake) is remembered between transactions. `PRAGMA data_version`, read inside the
+  transaction, says whether another connection wrote since; then it is read again. Our own writes leave it alone.
+- A stale write is refused alone; the others of its batch land. A batch that fails is tried again in halves, so only the culprit fails.
+
+Used by one thread at a time, under the writer's lock. Knows nothing of futures or loops.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
+from workbench.store.journal import Commit, StepRecord
+from workbench.store.sqlite.blobs import INLINE, fold
+from workbench.store.sqlite.file import PATIENCE, is_busy
+
+__all__ = ["APPEND", "COMMIT", "JOB", "NOTHING", "STEP", "Busy", "Job", "Known", "Ledger", "Write"]
+
+APPEND, STEP, COMMIT, JOB, NOTHING = range(5)
+
+Write: TypeAlias = tuple[Any, ...]
+"""A queued write: its kind (above), then its parts as `Ledger._append` and its siblings unpack them. A tuple, because it is made per message."""
+
+Job: TypeAlias = "Callable[[Ledger], object]"
+"""A write of another shape: runs inside the transaction, at its place in the batch. It may run twice; it gives a value, or an error to raise.
+
+Queued as `(JOB, job, full)`; `full` makes its transaction survive a power cut whatever the durability of the store.
+"""
+
+QUICK = 0.0003
+"""Seconds that a COMMIT may take for the next lone write to be written on the loop's thread."""
+
+DATA_VERSION = "PRAGMA data_version"
+LAST_ID = "SELECT last FROM clock"
+SET_LAST_ID = "UPDATE clock SET last = ?"
+READ_KEY = "SELECT id, epoch, cursor, head, wake_at FROM keys WHERE key = ?"
+READ_LAST_SEQ = "SELECT max(seq) FROM entries WHERE key = ? AND open = 1"
+READ_HEAD = "SELECT max(id) FROM entries WHERE key = ? AND open IN (1, 2)"
+MAKE_KEY = "INSERT INTO keys (key, created_at) VALUES (?, ?)"
+MAKE_STATE = "INSERT INTO states (key) VALUES (?)"
+ENTRY = """
+    INSERT INTO entries (id, prev, key, open, kind, seq, epoch, at, call_id, branch, name, occurrence, position, began_at, took, payload)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+CLOSE = "UPDATE entries SET open = NULL WHERE key = ? AND open IN (1, 2) AND seq <= ?"
+STATE = "UPDATE states SET version = ?, snapshot = ? WHERE key = ?"
+KEY = "UPDATE keys SET cursor = ?, head = ?, wake_at = ? WHERE id = ?"
+OPEN_CALL = """
+    INSERT INTO answers (id, key, call_id, seq, message) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (key, call_id) DO UPDATE SET message = excluded.message WHERE given IS NULL
+"""
+ANSWER = """
+    INSERT INTO answers (id, key, call_id, seq, given, epoch, at, payload) VALUES (?1, ?2, ?3, ?4, ?1, ?5, ?6, ?7)
+    ON CONFLICT (key, call_id) DO UPDATE SET given = excluded.given, epoch = excluded.epoch, at = excluded.at, payload = excluded.payload
+    WHERE given IS NULL
+"""
+DEAD = "INSERT INTO dead (id, key, seq, epoch, at, call_id, message, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+RENEW = "UPDATE hosts SET until = ? WHERE id = ?"
+
+
+class Busy(Exception):
+    """Another connection has the file; nothing was written and the batch can be tried again."""
+
+
+class Known:
+    """What is remembered of one key. `seen` is the data version at which it was true."""
+
+    __slots__ = ("cursor", "epoch", "head", "id", "last_seq", "seen", "wake")
+
+    def __init__(self, row: tuple[int, int, int, int, float | None], last_seq: int, head: int, seen: int) -> None:
+        self.id, self.epoch, self.cursor, self.head, self.wake = row
+        self.last_seq = max(last_seq, self.cursor)
+        self.head = max(head, self.head)
+        self.seen = seen
+
+
+class Ledger:
+    """The write connection of a store, with what is remembered of its keys."""
+
+    def __init__(self, connection: sqlite3.Connection, path: str, now: Callable[[], float], *, relaxed: bool) -> None:
+        self.relaxed = relaxed
+        self.sql = connection.execute
+        self.connection = connection
+        self.path = path
+        self.at = 0.0
+        self.quick = False
+        self.version = -1
+        self.slot = 0
+        self.lease = 0.0
+        self.renewed = 0.0
+        self._now = now
+        self._many = connection.executemany
+        self._known: dict[str, Known] = {}
+        self._landed: tuple[Sequence[Write], list[object]] = ((), [])
+        self._last_id = self._stored_id = -1
+        self._land: tuple[Callable[[Write], object], ...] = (
+            self._append,
+            self._put_step,
+            self._commit,
+            self._job,
+            self._nothing,
+        )
+        self._clear()
+
+    def land(self, writes: Sequence[Write]) -> list[object]:
+        """Write a batch; gives for each write its value, or the error that it ends with.
+
+        Waits for other processes as long as `PATIENCE`, then every write ends with StoreError.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.try_to_land(writes)
+            except Busy as busy:
+                if time.monotonic() >= deadline:
+                    return [self._explained(write, busy) for write in writes]
+
+    def try_to_land(self, writes: Sequence[Write]) -> list[object]:
+        """`land`, without waiting for other processes for more than some milliseconds. Raises: Busy."""
+        try:
+            return self._transaction(writes)
+        except Exception as error:
+            if is_busy(error):
+                raise Busy(str(error)) from error
+            return self._apart(writes, error)
+
+    def changed(self) -> int:
+        """A number that moves when another connection has written."""
+        (version,) = self.sql(DATA_VERSION).fetchone()
+        if version != self.version:
+            self.version = version
+            self._stored_id = -1
+        return self.version
+
+    def known(self, key: str) -> Known | None:
+        """What is true of a key now, or None when the store does not know it."""
+        known = self._known.get(key)
+        if known is not None and known.seen == self.version:
+            return known
+        row = self.sql(READ_KEY, (key,)).fetchone()
+        if row is None:
+            return None
+        (last_seq,) = self.sql(READ_LAST_SEQ, (row[0],)).fetchone()
+        (head,) = self.sql(READ_HEAD, (row[0],)).fetchone()
+        known = self._known[key] = Known(row, last_seq or 0, head or 0, self.version)
+        return known
+
+    def make(self, key: str) -> Known:
+        """What is true of a key, which is made when the store does not know it."""
+        known = self.known(key)
+        if known is None:
+            made = self.sql(MAKE_KEY, (key, self.at)).lastrowid
+            self.sql(MAKE_STATE, (made,))
+            known = self.known(key)
+            assert known is not None  # it was just made
+        return known
+
+    def forget(self, key: str) -> None:
+        """Read a key again before its next write, because a job wrote to its row."""
+        self._known.pop(key, None)
+
+    @property
+    def last_id(self) -> int:
+        """The number of the newest row."""
+        return self._last_id
+
+    def next_id(self) -> int:
+        """The number of a new row; rises in the order of writing."""
+        self._last_id += 1
+        return self._last_id
+
+    def fenced(self, key: str, epoch: int, known: Known | None) -> Fenced:
+        """The refusal of a stale write."""
+        if known is None or not known.epoch:
+            words = f"{key!r} was never loaded, so epoch {epoch} is not its owner's; nothing was written, load it first"
+        else:
+            words = (
+                f"{key!r} now belongs to another activation (epoch {known.epoch}, ours {epoch}); "
+                "nothing was written here, reload to follow it"
+            )
+        return Fenced(words, key=key, epoch=known.epoch if known else 0)
+
+    def log(self, known: Known, epoch: int, message: str, call_id: str | None, wake_at: float | None) -> int:
+        """Add a message to the log of a key; gives its number."""
+        known.last_seq = seq = known.last_seq + 1
+        payload = self._fold(message)
+        row = self.next_id()
+        self._entries.append(
+            (
+                row,
+                known.head,
+                known.id,
+                1,
+                "message",
+                seq,
+                epoch,
+                self.at,
+                call_id,
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                payload,
+            )
+        )
+        known.head = row
+        if call_id is not None:
+            self.sql(OPEN_CALL, (self.next_id(), known.id, call_id, seq, row))
+        if wake_at is not None and known.wake is None:
+            self.set_wake(known, wake_at)
+        return seq
+
+    def set_wake(self, known: Known, wake_at: float | None) -> None:
+        """Move the wake of a key."""
+        known.wake = wake_at
+        self._touched[known.id] = known
+
+    def settle(self) -> None:
+        """Bring the rows that are gathered into the tables, so that SQL sees them."""
+        if self._entries:
+            self._many(ENTRY, self._entries)
+        if self._closes:
+            self._many(CLOSE, self._closes)
+        if self._states:
+            self._many(STATE, list(self._states.values()))
+        if self._touched:
+            self._many(KEY, [(k.cursor, k.head, k.wake, k.id) for k in self._touched.values()])
+        self._clear()
+
+    def fold(self, payload: str) -> str | bytes:
+        """What a column holds for a payload (`workbench.store.sqlite.blobs`)."""
+        return self._fold(payload)
+
+    # The kinds of writes, in the order of their constants.
+
+    def _append(self, write: Write) -> object:
+        _, key, epoch, message, call_id, wake_at = write
+        known = self.known(key)
+        if known is None or known.epoch != epoch:
+            return self.fenced(key, epoch, known)
+        return self.log(known, epoch, message, call_id, wake_at)
+
+    def _put_step(self, write: Write) -> object:
+        key: str
+        record: StepRecord
+        _, key, epoch, seq, record, wake_at = write
+        known = self.known(key)
+        if known is None or known.epoch != epoch:
+            return self.fenced(key, epoch, known)
+        r = record
+        row = self.next_id()
+        self._entries.append(
+            (row, known.head, known.id, 2, r.kind, seq, epoch, self.at, None)
+            + (r.branch, r.name, r.occurrence, r.position, r.began_at, r.took, self._fold(r.payload))
+        )
+        known.head = row
+        if wake_at is not None:
+            self.set_wake(known, wake_at)
+        return None
+
+    def _commit(self, write: Write) -> object:
+        commit: Commit
+        _, key, epoch, commit = write
+        known = self.known(key)
+        if known is None or known.epoch != epoch:
+            return self.fenced(key, epoch, known)
+        known.cursor = cursor = max(known.cursor, commit.cursor)
+        known.last_seq = max(known.last_seq, cursor)
+        if commit.dead is not None:
+            dead = commit.dead
+            message, error = self._fold(dead.message), dead.error
+            self.sql(DEAD, (self.next_id(), known.id, dead.seq, epoch, self.at, dead.call_id, message, error))
+        for call_id, payload in commit.answers:
+            self.sql(ANSWER, (self.next_id(), known.id, call_id, cursor, epoch, self.at, self._fold(payload)))
+        row = self.next_id()
+        self._entries.append(
+            (row, known.head, known.id, None, "commit", cursor, epoch, self.at)
+            + (None, None, None, None, None, None, None, None)
+        )
+        known.head = row
+        self._closes.append((known.id, cursor))
+        self._states[known.id] = (commit.version, commit.snapshot, known.id)
+        self.set_wake(known, commit.wake_at if known.last_seq > cursor else None)
+        return None
+
+    def _job(self, write: Write) -> object:
+        self.settle()
+        job: Job = write[1]
+        return job(self)
+
+    def _nothing(self, write: Write) -> object:
+        return None
+
+    def _fold(self, payload: str) -> str | bytes:
+        return payload if len(payload) <= INLINE else fold(self.connection, payload)
+
+    def _clear(self) -> None:
+        self._entries: list[tuple[Any, ...]] = []
+        self._closes: list[tuple[int, int]] = []
+        self._states: dict[int, tuple[int, str | None, int]] = {}
+        self._touched: dict[int, Known] = {}
+
+    # The transaction.
+
+    def _transaction(self, writes: Sequence[Write]) -> list[object]:
+        if self._landed[0] is writes:  # an interrupt of the cell struck after its COMMIT
+            return self._landed[1]
+        sql, landed = self.sql, None
+        full = self.relaxed and any(write[0] == JOB and write[2] for write in writes)
+        if full:
+            sql("PRAGMA synchronous = FULL")
+        try:
+            sql("BEGIN IMMEDIATE")
+            try:
+                self._begin()
+                land = self._land
+                outcomes = [land[write[0]](write) for write in writes]
+                self._end()
+                began = time.perf_counter()
+                landed = (writes, outcomes)
+                sql("COMMIT")
+                wrote = self._last_id != self._stored_id
+                self._landed, self._stored_id = landed, self._last_id
+                if wrote:
+                    self.quick = time.perf_counter() - began < QUICK
+            except BaseException as error:
+                if landed is not None and not self.connection.in_transaction and not isinstance(error, sqlite3.Error):
+                    self._landed = landed
+                self._undo()
+                raise
+        finally:
+            if full:
+                sql("PRAGMA synchronous = NORMAL")
+        return outcomes
+
+    def _begin(self) -> None:
+        self.changed()
+        if self._stored_id < 0:
+            (self._stored_id,) = self.sql(LAST_ID).fetchone()
+        self._last_id = self._stored_id
+        self.at = self._now()
+
+    def _end(self) -> None:
+        self.settle()
+        if self._last_id != self._stored_id:
+            self.sql(SET_LAST_ID, (self._last_id,))
+        if self.lease and self.at - self.renewed > self.lease / 3:
+            self.sql(RENEW, (self.at + self.lease, self.slot))
+            self.renewed = self.at
+
+    def _undo(self) -> None:
+        """Leave the transaction with nothing of it remembered."""
+        self._clear()
+        self._known.clear()
+        self._stored_id = -1
+        self.renewed = 0.0
+        if self.connection.in_transaction:
+            self.sql("ROLLBACK")
+
+    def _apart(self, writes: Sequence[Write], error: Exception) -> list[object]:
+        """Find the culprits of a batch that failed, by halves; the others land."""
+        if len(writes) == 1:
+            return [self._explained(writes[0], error)]
+        middle = len(writes) // 2
+        return [*self.land(writes[:middle]), *self.land(writes[middle:])]
+
+    def _explained(self, write: Write, error: Exception) -> BaseException:
+        if isinstance(error, (WorkbenchError, Signal)):
+            return error
+        what = f"a write to {write[1]!r}" if write[0] in (APPEND, STEP, COMMIT) else "a write"
+        failure = StoreError(
+            f"{what} failed in {self.path!r} ({error}); nothing of it was kept, mend the cause and try again"
+        )
+        failure.__cause__ = error
+        return failure

@@ -1,0 +1,33 @@
+"""The migrations: how a store file comes to have the tables that this code reads. The embassy of sqlite-utils.
+
+- A migration is applied inside the transaction that the caller opened, so four processes that open a new file see it made once.
+- Third-party plugins of sqlite-utils never run on a store.
+- A migration is never edited once released; the next one changes what it made.
+
+Imported only when a file lacks one of `NAMES`, because sqlite-utils takes a quarter of a second to import.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sqlite_utils import Database, Migrations
+
+from workbench.store.sqlite.schema import APPLICATION_ID, SET, TABLES
+
+__all__ = ["migrate"]
+
+migrations = Migrations(SET)
+
+
+@migrations(name="0001_tables")
+def tables(db: Database) -> None:
+    """Every table of the first version."""
+    for statement in TABLES:
+        db.conn.execute(statement)
+    db.conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Apply what is missing, inside the transaction that is open on `connection`."""
+    migrations.apply(Database(connection, execute_plugins=False))

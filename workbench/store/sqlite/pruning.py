@@ -1,0 +1,53 @@
+"""Pruning: forgetting what is older than the retention, a slice at a time.
+
+- Only what is committed goes: open messages, calls without an answer, dead letters, states and lives stay.
+- A slice is one job of the ledger, so a large file is pruned without keeping other writers out for long.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.store.sqlite.blobs import sweep
+
+if TYPE_CHECKING:
+    from workbench.store.sqlite.ledger import Job, Ledger
+
+__all__ = ["SLICE", "prune_answers", "prune_entries", "sweep_blobs"]
+
+SLICE = 20_000
+"""Row numbers that one slice covers."""
+
+ENTRIES = """
+    DELETE FROM entries WHERE id > ? AND id <= ? AND at < ? AND open IS NULL
+    AND id NOT IN (SELECT message FROM answers WHERE given IS NULL AND message IS NOT NULL)
+"""
+ANSWERS = "DELETE FROM answers WHERE id > ? AND id <= ? AND at < ? AND given IS NOT NULL"
+
+
+def prune_entries(after: int, before: float) -> Job:
+    """Forget the entries of one slice that were written before `before`; gives how many went, or None past the last row."""
+    return _slice(ENTRIES, after, before)
+
+
+def prune_answers(after: int, before: float) -> Job:
+    """Forget the answers of one slice that were given before `before`; gives how many went, or None past the last row."""
+    return _slice(ANSWERS, after, before)
+
+
+def _slice(statement: str, after: int, before: float) -> Job:
+    def job(ledger: Ledger) -> int | None:
+        if after >= ledger.last_id:
+            return None
+        return ledger.sql(statement, (after, after + SLICE, before)).rowcount
+
+    return job
+
+
+def sweep_blobs() -> Job:
+    """Forget the payloads that no row holds any more."""
+
+    def job(ledger: Ledger) -> None:
+        sweep(ledger.connection)
+
+    return job

@@ -1,0 +1,149 @@
+"""Reading: what a store gives back, without a claim and without waiting for writers.
+
+- Each function is one look at the file: it holds no snapshot when it returns.
+- The open entries of a key are found by their index; older ones by walking from the key's head, one by one, back in time.
+
+Knows nothing of queues; the keeper sees to it that what was queued before is there.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from workbench.store.journal import Activation, DeadLetter, Entry, Host, KeyInfo, Logged, StepRecord
+from workbench.store.sqlite.blobs import unfold
+from workbench.store.sqlite.hosts import Member, read_host
+
+__all__ = ["activations", "dead", "history", "keys", "pending", "posted", "result", "steps"]
+
+ID = "SELECT id FROM keys WHERE key = ?"
+PENDING = """
+    SELECT seq, payload, call_id FROM entries
+    WHERE key = (SELECT id FROM keys WHERE key = ?) AND open = 1 AND seq > ? ORDER BY seq
+"""
+STEPS = """
+    SELECT branch, name, occurrence, payload, kind, position, began_at, took, epoch FROM entries
+    WHERE key = (SELECT id FROM keys WHERE key = ?) AND open = 2 AND seq = ? ORDER BY id
+"""
+RESULT = (
+    "SELECT payload FROM answers WHERE key = (SELECT id FROM keys WHERE key = ?) AND call_id = ? AND given IS NOT NULL"
+)
+POSTED = "SELECT DISTINCT k.key FROM inbox i JOIN keys k ON k.id = i.key WHERE k.owner = ? ORDER BY i.id"
+KEYS = """
+    SELECT k.id, k.key, k.definition, k.args, s.version, k.cursor, k.epoch, k.wake_at, k.owner, s.snapshot, k.created_at,
+        (SELECT max(seq) FROM entries WHERE key = k.id AND open = 1)
+    FROM keys k JOIN states s ON s.key = k.id
+"""
+LINE = """
+    WITH RECURSIVE line (id) AS (
+        SELECT head FROM keys WHERE id = ?1
+        UNION
+        SELECT id FROM entries WHERE key = ?1 AND open IN (1, 2)
+        UNION
+        SELECT e.prev FROM entries e JOIN line ON e.id = line.id WHERE e.prev > 0
+    )
+    SELECT e.id, e.kind, e.at, e.seq, e.epoch, e.payload, e.call_id, e.branch, e.name, e.occurrence, e.position, e.began_at, e.took
+    FROM entries e JOIN line ON e.id = line.id
+"""
+ANSWERS = "SELECT given, at, seq, epoch, payload, call_id FROM answers WHERE key = ? AND given IS NOT NULL"
+DEAD = "SELECT id, at, seq, epoch, error, call_id FROM dead WHERE key = ?"
+POSTS = "SELECT id, at, message, call_id FROM inbox WHERE key = ?"
+LIVES = "SELECT id, epoch, host, began_at, ended_at, how, by FROM activations WHERE key = ? ORDER BY epoch"
+DEAD_LETTERS = """
+    SELECT seq, message, call_id, error FROM dead WHERE key = (SELECT id FROM keys WHERE key = ?) ORDER BY id
+"""
+
+
+def pending(connection: sqlite3.Connection, key: str, cursor: int) -> list[Logged]:
+    """The messages after `cursor` that are not committed, in order."""
+    rows = connection.execute(PENDING, (key, cursor)).fetchall()
+    return [Logged(seq, unfold(connection, payload), call_id) for seq, payload, call_id in rows]
+
+
+def steps(connection: sqlite3.Connection, key: str, seq: int) -> list[StepRecord]:
+    """The records of a message that is not committed, in write order."""
+    rows = connection.execute(STEPS, (key, seq)).fetchall()
+    return [StepRecord(row[0], row[1], row[2], unfold(connection, row[3]), *row[4:]) for row in rows]
+
+
+def result(connection: sqlite3.Connection, key: str, call_id: str) -> str | None:
+    """The answer of a call, or None."""
+    row = connection.execute(RESULT, (key, call_id)).fetchone()
+    return None if row is None else unfold(connection, row[0])
+
+
+def posted(connection: sqlite3.Connection, member: Member) -> list[str]:
+    """The keys that `member` owns and that have posts waiting."""
+    return [key for (key,) in connection.execute(POSTED, (member.slot,)).fetchall()]
+
+
+def keys(
+    connection: sqlite3.Connection, member: Member, now: float, *, definition: str | None = None, key: str | None = None
+) -> list[KeyInfo]:
+    """What is known of keys, oldest first."""
+    hosts: dict[int, Host | None] = {}
+    if key is not None:
+        rows = connection.execute(f"{KEYS} WHERE k.key = ?", (key,)).fetchall()
+    elif definition is not None:
+        rows = connection.execute(f"{KEYS} WHERE k.definition = ? ORDER BY k.id", (definition,)).fetchall()
+    else:
+        rows = connection.execute(f"{KEYS} ORDER BY k.id").fetchall()
+    found = []
+    for _, name, what, args, version, cursor, epoch, wake_at, owner, snapshot, created_at, last_seq in rows:
+        if owner is not None and owner not in hosts:
+            hosts[owner] = read_host(connection, member, owner, now)
+        last = max(last_seq or 0, cursor)
+        host = hosts.get(owner)
+        found.append(
+            KeyInfo(name, what or "", args or "", version, cursor, epoch, last, wake_at, host, snapshot, created_at)
+        )
+    return found
+
+
+def history(connection: sqlite3.Connection, key: str) -> list[Entry]:
+    """Everything that was written for a key, in order of writing."""
+    row = connection.execute(ID, (key,)).fetchone()
+    if row is None:
+        return []
+    connection.execute("BEGIN")
+    try:
+        return sorted(_entries(connection, row[0]), key=lambda entry: entry.id)
+    finally:
+        connection.execute("COMMIT")
+
+
+def _entries(connection: sqlite3.Connection, key: int) -> Iterator[Entry]:
+    sql = connection.execute
+    for row in sql(LINE, (key,)).fetchall():
+        yield _entry(connection, row)
+    for given, at, seq, epoch, payload, call_id in sql(ANSWERS, (key,)).fetchall():
+        yield Entry(given, "answer", at, seq, epoch, unfold(connection, payload), call_id)
+    for id, at, seq, epoch, error, call_id in sql(DEAD, (key,)).fetchall():
+        yield Entry(id, "dead", at, seq, epoch, error, call_id)
+    for id, at, message, call_id in sql(POSTS, (key,)).fetchall():
+        yield Entry(id, "message", at, 0, 0, unfold(connection, message), call_id)
+    for id, epoch, _, began_at, ended_at, how, by in sql(LIVES, (key,)).fetchall():
+        yield Entry(id, "activation", began_at, 0, epoch, ended_at=ended_at, how=how, by=by)
+
+
+def _entry(connection: sqlite3.Connection, row: tuple[Any, ...]) -> Entry:
+    id, kind, at, seq, epoch, column, call_id, branch, name, occurrence, position, began_at, took = row
+    payload = None if column is None else unfold(connection, column)
+    if branch is None:
+        return Entry(id, kind, at, seq, epoch, payload, call_id)
+    step = StepRecord(branch, name, occurrence, payload or "", kind, position, began_at, took, epoch)
+    return Entry(id, kind, at, seq, epoch, step=step)
+
+
+def activations(connection: sqlite3.Connection, key: str) -> list[Activation]:
+    """The lives of a key, oldest first."""
+    row = connection.execute(ID, (key,)).fetchone()
+    return [] if row is None else [Activation(*life[1:]) for life in connection.execute(LIVES, row).fetchall()]
+
+
+def dead(connection: sqlite3.Connection, key: str) -> list[DeadLetter]:
+    """What was set aside, oldest first."""
+    rows = connection.execute(DEAD_LETTERS, (key,)).fetchall()
+    return [DeadLetter(seq, unfold(connection, message), call_id, error) for seq, message, call_id, error in rows]

@@ -1,0 +1,75 @@
+"""Records: rows that are found by what they hold, and change their status once, by compare-and-set.
+
+Jobs of the ledger, and the reads beside them. A decision wakes the key of its row in the same transaction, so a decided approval is never
+left without somebody to act on it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+from workbench.store.journal import Record
+from workbench.store.sqlite.blobs import unfold
+
+if TYPE_CHECKING:
+    from workbench.store.sqlite.ledger import Job, Ledger
+
+__all__ = ["decide", "find", "get", "put"]
+
+PUT = """
+    INSERT INTO records (id, kind, name, key, status, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (kind, name) DO NOTHING
+"""
+DECIDE = "UPDATE records SET status = ?, decision = ?, decided_at = ? WHERE kind = ? AND name = ? AND status = ?"
+KEY = "SELECT key FROM records WHERE kind = ? AND name = ?"
+COLUMNS = "SELECT kind, name, key, body, status, at, decision, decided_at FROM records"
+
+
+def put(kind: str, id: str, key: str, body: str, status: str, at: float) -> Job:
+    """Add a row; gives False when its id is there already."""
+
+    def job(ledger: Ledger) -> bool:
+        row = (ledger.next_id(), kind, id, key, status, at, ledger.fold(body))
+        return ledger.sql(PUT, row).rowcount == 1
+
+    return job
+
+
+def decide(kind: str, id: str, expect: str, status: str, decision: str, at: float) -> Job:
+    """Move the status of a row from `expect` and wake its key at `at`, or sooner if it was to wake sooner; gives False when it had moved."""
+
+    def job(ledger: Ledger) -> bool:
+        if ledger.sql(DECIDE, (status, ledger.fold(decision), at, kind, id, expect)).rowcount != 1:
+            return False
+        ledger.next_id()  # a decision is a write like any other: others see the clock move
+        (key,) = ledger.sql(KEY, (kind, id)).fetchone()
+        known = ledger.known(key)
+        if known is not None:
+            ledger.set_wake(known, at if known.wake is None else min(known.wake, at))
+        return True
+
+    return job
+
+
+def get(connection: sqlite3.Connection, kind: str, id: str) -> Record | None:
+    """One row, or None."""
+    row = connection.execute(f"{COLUMNS} WHERE kind = ? AND name = ?", (kind, id)).fetchone()
+    return None if row is None else _record(connection, row)
+
+
+def find(connection: sqlite3.Connection, kind: str, key: str | None, status: str | None) -> list[Record]:
+    """Rows oldest first."""
+    where, values = "kind = ?", [kind]
+    if key is not None:
+        where, values = where + " AND key = ?", [*values, key]
+    if status is not None:
+        where, values = where + " AND status = ?", [*values, status]
+    rows = connection.execute(f"{COLUMNS} WHERE {where} ORDER BY at, id", values).fetchall()
+    return [_record(connection, row) for row in rows]
+
+
+def _record(connection: sqlite3.Connection, row: tuple[Any, ...]) -> Record:
+    kind, name, key, body, status, at, decision, decided_at = row
+    decided = None if decision is None else unfold(connection, decision)
+    return Record(kind, name, key, unfold(connection, body), status, at, decided, decided_at)

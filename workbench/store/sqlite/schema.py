@@ -1,0 +1,165 @@
+"""The tables of a store file, as SQL.
+
+- `keys` is small and hot: one row per key, with what every write looks at (epoch, cursor, wake). `states` is beside it, so that moving a
+  wake never rewrites a state.
+- `entries` is the journal: messages, steps and commits of all keys, appended in the order of writing and never moved, so a write dirties
+  the last page only. Its one index covers the *open* rows (not yet committed), which are few; a commit closes them. Older rows of a key are
+  found by walking `prev` from the key's head, so history costs the hot path no index.
+- Row numbers (`id`) of entries, answers, dead letters, posts and activations come from one counter in `clock`: they rise in the order of writing.
+- A payload above `blobs.INLINE` bytes lives in `blobs` by its digest, and the column then holds the digest as a BLOB instead of TEXT.
+
+Instants are UTC seconds. Knows nothing of connections.
+"""
+
+from __future__ import annotations
+
+__all__ = ["APPLICATION_ID", "NAMES", "SET", "TABLES"]
+
+APPLICATION_ID = 0x77626368
+"""`PRAGMA application_id` of a store: "wbch"."""
+
+SET = "workbench"
+"""The name of our migration set in `_sqlite_migrations`."""
+
+NAMES = ("0001_tables",)
+"""The migrations that this code knows, in order."""
+
+TABLES = (
+    """
+    CREATE TABLE clock (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        last INTEGER NOT NULL
+    )
+    """,
+    "INSERT INTO clock (id, last) VALUES (1, 0)",
+    """
+    CREATE TABLE hosts (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL UNIQUE,
+        label TEXT NOT NULL,
+        pid INTEGER NOT NULL,
+        boot TEXT NOT NULL,
+        locks INTEGER NOT NULL,
+        until REAL NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE keys (
+        id INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        owner INTEGER,
+        epoch INTEGER NOT NULL DEFAULT 0,
+        cursor INTEGER NOT NULL DEFAULT 0,
+        head INTEGER NOT NULL DEFAULT 0,
+        wake_at REAL,
+        definition TEXT,
+        args TEXT,
+        created_at REAL NOT NULL
+    )
+    """,
+    "CREATE INDEX keys_due ON keys (wake_at) WHERE wake_at IS NOT NULL",
+    "CREATE INDEX keys_owner ON keys (owner) WHERE owner IS NOT NULL",
+    """
+    CREATE TABLE states (
+        key INTEGER PRIMARY KEY REFERENCES keys (id),
+        version INTEGER NOT NULL DEFAULT 0,
+        snapshot TEXT
+    )
+    """,
+    """
+    CREATE TABLE entries (
+        id INTEGER PRIMARY KEY,
+        prev INTEGER NOT NULL,
+        key INTEGER NOT NULL,
+        open INTEGER,
+        kind TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        at REAL NOT NULL,
+        call_id TEXT,
+        branch TEXT,
+        name TEXT,
+        occurrence INTEGER,
+        position INTEGER,
+        began_at REAL,
+        took REAL,
+        payload TEXT
+    )
+    """,
+    "CREATE INDEX entries_open ON entries (key, open, seq) WHERE open IS NOT NULL",
+    "CREATE INDEX entries_blob ON entries (payload) WHERE typeof(payload) = 'blob'",
+    """
+    CREATE TABLE answers (
+        id INTEGER PRIMARY KEY,
+        key INTEGER NOT NULL,
+        call_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        message INTEGER,
+        given INTEGER,
+        epoch INTEGER,
+        at REAL,
+        payload TEXT
+    )
+    """,
+    "CREATE UNIQUE INDEX answers_call ON answers (key, call_id)",
+    "CREATE INDEX answers_open ON answers (key, message) WHERE given IS NULL",
+    "CREATE INDEX answers_blob ON answers (payload) WHERE typeof(payload) = 'blob'",
+    """
+    CREATE TABLE dead (
+        id INTEGER PRIMARY KEY,
+        key INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        at REAL NOT NULL,
+        call_id TEXT,
+        message TEXT NOT NULL,
+        error TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX dead_key ON dead (key)",
+    """
+    CREATE TABLE inbox (
+        id INTEGER PRIMARY KEY,
+        key INTEGER NOT NULL,
+        at REAL NOT NULL,
+        call_id TEXT,
+        message TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX inbox_key ON inbox (key)",
+    """
+    CREATE TABLE activations (
+        id INTEGER PRIMARY KEY,
+        key INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        host TEXT NOT NULL,
+        began_at REAL NOT NULL,
+        ended_at REAL,
+        how TEXT,
+        by TEXT
+    )
+    """,
+    "CREATE UNIQUE INDEX activations_key ON activations (key, epoch)",
+    """
+    CREATE TABLE records (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        key TEXT NOT NULL,
+        status TEXT NOT NULL,
+        at REAL NOT NULL,
+        body TEXT NOT NULL,
+        decided_at REAL,
+        decision TEXT
+    )
+    """,
+    "CREATE UNIQUE INDEX records_name ON records (kind, name)",
+    "CREATE INDEX records_status ON records (kind, status)",
+    "CREATE INDEX records_key ON records (kind, key)",
+    """
+    CREATE TABLE blobs (
+        digest BLOB PRIMARY KEY,
+        body TEXT NOT NULL
+    )
+    """,
+)
