@@ -80,7 +80,9 @@ class OpenAIServer:
 
     async def _stream(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
         encoding = "transfer-encoding: chunked\r\n" if answer.broken else ""
-        writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{encoding}connection: close\r\n\r\n".encode())
+        writer.write(
+            f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{encoding}connection: close\r\n\r\n".encode()
+        )
         for chunk in answer.chunks:
             data = f"data: {json.dumps(chunk)}\n\n".encode()
             writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n" if answer.broken else data)

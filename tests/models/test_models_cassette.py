@@ -69,7 +69,9 @@ async def test_playing_needs_neither_key_nor_package(cassette):
 
 
 async def test_a_turn_that_is_missing_and_cannot_be_recorded_says_both(cassette):
-    with pytest.raises(BadInput, match=r"has no turn for this request \(\w{12}\), and it cannot be recorded: model 'nobody:at-all'"):
+    with pytest.raises(
+        BadInput, match=r"has no turn for this request \(\w{12}\), and it cannot be recorded: model 'nobody:at-all'"
+    ):
         await ask(models.recorded("nobody:at-all", cassette))
 
 

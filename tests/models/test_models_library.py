@@ -140,7 +140,13 @@ async def test_a_refusal_says_why():
 
 @pytest.mark.parametrize(
     ("status", "kind", "retryable"),
-    [(400, "rejected", False), (401, "rejected", False), (429, "rate_limit", True), (500, "server", True), (503, "server", True)],
+    [
+        (400, "rejected", False),
+        (401, "rejected", False),
+        (429, "rate_limit", True),
+        (500, "server", True),
+        (503, "server", True),
+    ],
 )
 async def test_a_failing_status_has_its_kind(status, kind, retryable):
     failure = await failure_of(Answer(status=status, headers="retry-after: 7\r\n"))

@@ -22,7 +22,9 @@ def loaded_by(code: str) -> str:
 
 
 def test_importing_models_loads_no_library():
-    assert loaded_by("from workbench import models; models.scripted(models.call('a')); models.resolve('offline')") == "[]"
+    assert (
+        loaded_by("from workbench import models; models.scripted(models.call('a')); models.resolve('offline')") == "[]"
+    )
 
 
 def test_importing_tools_loads_no_library():
@@ -63,12 +65,15 @@ def test_a_missing_key_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "extra"), [("anthropic:claude-sonnet-5", "anthropic"), ("openai:gpt-5.2", "openai"), ("google:gemini", "google")]
+    ("name", "extra"),
+    [("anthropic:claude-sonnet-5", "anthropic"), ("openai:gpt-5.2", "openai"), ("google:gemini", "google")],
 )
 def test_a_missing_extra_is_named(monkeypatch, name, extra):
     for package in ("anthropic", "openai", "google.genai"):
         monkeypatch.setitem(sys.modules, package, None)
-    for loaded in [module for module in sys.modules if module.startswith(("pydantic_ai.providers.", "pydantic_ai.models."))]:
+    for loaded in [
+        module for module in sys.modules if module.startswith(("pydantic_ai.providers.", "pydantic_ai.models."))
+    ]:
         monkeypatch.delitem(sys.modules, loaded)
 
     with pytest.raises(BadInput, match=rf"pip install 'jupyter-agent-workbench\[{extra}\]'"):

@@ -51,7 +51,7 @@ _POLITE = (
 )
 _QUESTION = r"^\s*(?:where|what|which|who|when|how|why|is|are|was|were|do|does|did|has|have)\b"
 _ASKING = rf"{_QUESTION}|^\s*(?:show|tell|find|look|check|see|list|track)\b"
-_NEGATION = r"\b(?:do not|don't|dont|never|must not|should not|shouldn't|rather not|without)\b"
+_NEGATION = r"\b(?:do not|don't|dont|never|must not|should not|shouldn't|rather not)\b"
 _JOINT = r"[.;!?\n]+(?:\s+|$)|,?\s+(?:and then|and also|and|then|also|but)\s+|,\s+"
 
 
@@ -202,8 +202,7 @@ def _abilities(tools: Sequence[ToolSpec]) -> str:
 
 
 def _summary(tool: ToolSpec) -> str:
-    first = re.split(r"(?<=[.!?])\s|\n", tool.description.strip(), maxsplit=1)[0].rstrip(".")
-    return first[:1].lower() + first[1:]
+    return _lowered(re.split(r"(?<=[.!?])\s|\n", tool.description.strip(), maxsplit=1)[0].rstrip("."))
 
 
 def _lacking(wanted: Sequence[tuple[ToolSpec, Found]], tools: Sequence[ToolSpec]) -> str:
@@ -217,28 +216,33 @@ def _lacking(wanted: Sequence[tuple[ToolSpec, Found]], tools: Sequence[ToolSpec]
 
 def _described(tool: ToolSpec, name: str) -> str:
     description = tool.parameters["properties"][name].get("description", "").rstrip(".")
-    return f"{name} ({description[:1].lower()}{description[1:]})" if description else name
+    return f"{name} ({_lowered(description)})" if description else name
 
 
 def _told(result: ToolResult) -> str:
-    """One sentence on what came of a call."""
-    content = _rendered(result.content)
+    """One sentence on what came of a call, and what a person had to do with it."""
+    content, note = result.content, ""
+    if isinstance(content, Mapping) and set(content) == {"result", "note"}:
+        content, note = content["result"], f" {content['note']}"
+    said = _rendered(content)
     match result.outcome:
-        case "success" if isinstance(result.content, str) and content:
-            return _sentence(content)
+        case "success" if isinstance(content, str) and said:
+            return _sentence(said) + note
         case "success":
-            return _sentence(f"{result.tool} gave {content}" if content else f"{result.tool} is done")
+            return _sentence(f"{result.tool} gave {said}" if said else f"{result.tool} is done") + note
         case "denied":
-            return _sentence(f"{result.tool} was not run: {content or 'a person declined this call'}")
+            return _sentence(f"{result.tool} was not run: {_lowered(said) or 'a person declined this call'}")
         case "interrupted":
-            return _sentence(f"{result.tool} was interrupted: {content or 'it may or may not have happened'}")
+            return _sentence(
+                f"{result.tool}: {_lowered(said) or 'it was interrupted and may or may not have happened'}"
+            )
         case _:
-            return _sentence(f"{result.tool} failed: {content}" if content else f"{result.tool} failed")
+            return _sentence(f"{result.tool} failed: {said}" if said else f"{result.tool} failed")
 
 
 def _rendered(content: Any) -> str:
     match content:
-        case None | "" | [] | {}:
+        case None:
             text = ""
         case bool():
             text = "yes" if content else "no"
@@ -251,6 +255,10 @@ def _rendered(content: Any) -> str:
         case _:
             text = str(content)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _sentence(text: str) -> str:
