@@ -35,6 +35,7 @@ __all__ = [
     "runs",
     "tags",
     "text",
+    "write",
 ]
 
 MEANT_TO_RAISE = "raises-exception"
@@ -62,6 +63,12 @@ def read(notebook: str | Path | NotebookNode) -> tuple[str, NotebookNode]:
             cell.outputs, cell.execution_count = [], None
     node.metadata.pop("widgets", None)
     return name, node
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook, making its folder where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
 
 
 def tags(cell: NotebookNode) -> list[str]:

@@ -19,7 +19,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-import nbformat
 from nbformat import NotebookNode
 
 from workbench.errors import ClickRefused, KernelDied, NotShown, TookTooLong
@@ -137,7 +136,7 @@ class Notebook:
     async def click(self, label: str, *, in_: str | None = None, args: Mapping[str, Any] | None = None) -> Any:
         """Press the first button called `label` once one may be pressed; gives the kernel's reply.
 
-        `in_` narrows to a cell's tag, a view's kind, or an id; `args` go on top of what the button sends, as a form does.
+        `in_` narrows to a cell's tag, a view's kind, or an id; `args` go on top of what the button sends.
         Raises: NotShown with the labels on offer; ClickRefused in the kernel's words; KernelDied; TookTooLong.
         """
         await self._screen.wait(lambda: self._page.offer(label, in_) or not self._live, self.patience)
@@ -149,13 +148,13 @@ class Notebook:
 
     async def interrupt(self) -> None:
         """Interrupt the kernel, as the stop button does."""
-        self._screen.note("interrupted", self._what_runs())
+        self._screen.note("interrupted", self._what_ran() or "")
         await self._living("interrupt").interrupt()
 
     async def kill(self) -> None:
         """End the kernel with SIGKILL. The running cell ends as "dead"; outputs so far are kept."""
         kernel = self._living("kill")
-        self._screen.note("killed", self._what_runs())
+        self._screen.note("killed", self._what_ran() or "")
         await kernel.kill()
         await self._follow_to_the_end()
 
@@ -174,9 +173,11 @@ class Notebook:
 
     async def save(self, path: str | Path) -> None:
         """Write the executed copy, making its folder where there is none."""
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(self.notebook, target)
+        self.write(path)
+
+    def write(self, path: str | Path) -> None:
+        """`save` for who has no loop at hand, such as a fixture that takes down."""
+        cells.write(self.notebook, Path(path))
 
     @property
     def pid(self) -> int:
@@ -253,8 +254,8 @@ class Notebook:
             raise self._dead(f"there is no kernel to {verb}")
         return self._kernel
 
-    def _what_runs(self) -> str:
-        return self._called(self._now.index) if self._busy else ""
+    def _what_ran(self) -> str | None:
+        return None if self._running is None else self._called(self._running.index)
 
     async def _open(self) -> None:
         self._kernel = await Kernel.start(self._screen.received, self._screen.died, cwd=self.cwd, **self._start)
@@ -375,9 +376,8 @@ class Notebook:
 
     def _dead(self, what: str) -> KernelDied:
         """The error for what cannot be, because there is no kernel."""
-        cell = self._called(self._running.index) if self._running is not None else None
         words = f"{what}, but the kernel of {self.name!r} is dead; await nb.restart() starts another"
-        error = KernelDied(words, notebook=self.name, cell=cell)
+        error = KernelDied(words, notebook=self.name, cell=self._what_ran())
         if self._kernel is not None and (said := self._kernel.last_words()):
             error.add_note(f"the kernel's last words:\n{said}")
         return error
