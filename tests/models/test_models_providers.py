@@ -82,7 +82,7 @@ def test_a_missing_extra_is_named(monkeypatch, name, extra):
 
 @pytest.mark.parametrize("model", ["gpt-5", "", "openai:", 3, None, object(), TestModel])
 def test_what_is_not_understood_is_told_what_is(model):
-    with pytest.raises(BadInput, match='is not understood; give "offline", "openai:gpt-5.2"'):
+    with pytest.raises(BadInput, match=r'is not understood; give "offline", "openai:gpt-5.2"'):
         models.resolve(model)
 
 

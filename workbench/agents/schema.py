@@ -220,10 +220,10 @@ def _core(function: Any) -> Any:
 def _doc(function: Any) -> str:
     """The docstring that a person wrote: the function's own, else that of the class of a callable object."""
     core = _core(function)
-    own = inspect.getdoc(core) if core.__doc__ != "Call self as a function." else None
-    if own is None and core is type(function).__call__:
+    own = inspect.getdoc(core) or ""
+    if core is type(function).__call__ and own in ("", "Call self as a function."):  # what every callable inherits
         return inspect.getdoc(type(function)) or ""
-    return own or ""
+    return own
 
 
 def _enclosing(function: Any) -> Iterator[tuple[str, Any]]:

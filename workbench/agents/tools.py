@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
@@ -241,27 +242,24 @@ def _checked(approval: Approval, name: str) -> Approval:
 
 
 def _arranged(face: Face, values: dict[str, Any], ctx: ToolContext | None) -> tuple[list[Any], dict[str, Any]]:
-    """Checked values in the order and by the names that the function takes them."""
+    """Checked values as the function takes them: by place up to the first that is left out, then by name."""
     left = dict(values)
-    kinds = [p.kind for p in face.signature.parameters.values()]
-    by_place: set[object] = {inspect.Parameter.POSITIONAL_ONLY}
-    if inspect.Parameter.VAR_POSITIONAL in kinds:
-        by_place.add(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if face.context is not None:
+        left[face.context] = ctx
     positional: list[Any] = []
     named: dict[str, Any] = {}
+    gap = False
     for parameter in face.signature.parameters.values():
-        if parameter.name == face.context:
-            left[parameter.name] = ctx
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional += left.pop(parameter.name, ())
         elif parameter.kind is parameter.VAR_KEYWORD:
             named |= left
-        elif parameter.name in left:
-            value = left.pop(parameter.name)
-            if parameter.kind in by_place:
-                positional.append(value)
-            else:
-                named[parameter.name] = value
+        elif parameter.name not in left:
+            gap = True
+        elif parameter.kind is parameter.KEYWORD_ONLY or gap:
+            named[parameter.name] = left.pop(parameter.name)
+        else:
+            positional.append(left.pop(parameter.name))
     return positional, named
 
 
@@ -284,5 +282,13 @@ def _warn_of_lost_descriptions(face: Face, parameters: dict[str, Any]) -> None:
             f"tool {face.name!r} describes {', '.join(lost)} in its docstring in a layout that cannot be read; "
             "list parameters under 'Args:', indented, as 'name: what it is'",
             UserWarning,
-            stacklevel=4,
+            stacklevel=_levels_to_caller(),
         )
+
+
+def _levels_to_caller() -> int:
+    """How far up the first caller outside this file is, as `warnings.warn` counts from who calls this."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        frame, level = frame.f_back, level + 1
+    return level

@@ -186,7 +186,7 @@ def function_schema(face: Callable[..., Any], types: Mapping[str, Any]) -> Funct
     description = (
         summary[1] if summary else "" if (made.description or "").startswith("<returns>") else made.description or ""
     )
-    return FunctionSchema(description.strip(), _strict_json(made.function_schema.json_schema), validate)
+    return FunctionSchema(description.strip(), _rooted(_strict_json(made.function_schema.json_schema)), validate)
 
 
 def _problem(detail: Any) -> dict[str, str]:
@@ -217,6 +217,14 @@ def _strict_json(value: Any) -> Any:
             if not (key == "default" and isinstance(item, float) and not math.isfinite(item))
         }
     return [_strict_json(item) for item in value] if isinstance(value, list) else value
+
+
+def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema that is an object itself, where the generator made a reference to one (a recursive model)."""
+    if "$ref" not in schema:
+        return schema
+    target = schema["$ref"].rpartition("/")[2]
+    return {**schema["$defs"][target], "$defs": schema["$defs"]}
 
 
 def _without_schema(name: str, types: Mapping[str, Any], error: Exception) -> BadInput:
