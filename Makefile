@@ -1,0 +1,85 @@
+# make demo   the story in a real kernel: an agent asks, the kernel is killed, it carries on
+# make lab    JupyterLab on the lessons
+# make test   everything that is checked, as CI checks it
+# make lint   style, types, imports
+#
+# All that is installed goes into .venv; a stamp file there says so, and nothing is installed twice.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.ONESHELL:
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := pyproject.toml $(wildcard hatch_build.py) $(shell find widgets -type f -not -path '*/node_modules/*' 2>/dev/null)
+PYTEST_ARGS ?=
+
+.PHONY: help demo lab test lint format types imports widgets-test pytest machine clean
+
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile | sed '/^$$/q'
+
+demo: $(VENV)/.core
+	@$(BIN)/workbench demo
+
+lab: $(VENV)/.lab
+	@$(BIN)/workbench lab
+
+test: lint widgets-test pytest
+
+lint: $(VENV)/.test
+	@echo "· style"
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet . || { echo "make format puts these right:"; $(BIN)/ruff format --check . | head -20; exit 1; }
+	echo "· types"
+	$(BIN)/mypy
+	echo "· imports"
+	$(BIN)/lint-imports --no-logo | tail -n 14
+
+format: $(VENV)/.test
+	@$(BIN)/ruff check --quiet --fix .
+	$(BIN)/ruff format --quiet .
+
+widgets-test: $(VENV)/.test widgets/node_modules/.installed
+	@echo "· front-end tests"
+	.ci/node bash -c 'cd widgets && npm run --silent check && npm run --silent test'
+
+pytest: $(VENV)/.test machine
+	@echo "· tests"
+	mkdir -p artifacts
+	$(BIN)/pytest -m "not live" $(PYTEST_ARGS)
+
+machine: $(VENV)/.test
+	@.ci/machine
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than Python 3.11; name another: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	echo "· a virtual environment in $(VENV)"
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 -m venv failed; on Debian: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/.core: $(SOURCES) | $(BIN)/python
+	@echo "· the workbench and its widgets (half a minute the first time)"
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.lab: $(SOURCES) | $(BIN)/python
+	@echo "· the workbench and JupyterLab (a minute the first time)"
+	$(PIP) --editable '.[endpoints,lab]'
+	touch $(VENV)/.core $@
+
+$(VENV)/.test: $(SOURCES) | $(BIN)/python
+	@echo "· the workbench and what its tests need (a minute or two the first time)"
+	$(PIP) --editable '.[test]'
+	touch $(VENV)/.core $(VENV)/.lab $@
+
+widgets/node_modules/.installed: widgets/package-lock.json | $(VENV)/.test
+	@echo "· front-end packages"
+	.ci/node bash -c 'cd widgets && npm ci --silent --ignore-scripts --prefer-offline'
+	touch $@
+
+clean:
+	@rm -rf $(VENV) artifacts build dist widgets/node_modules workbench/widgets/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
