@@ -23,6 +23,7 @@ __all__ = [
     "Commit",
     "DeadLetter",
     "Entry",
+    "Glance",
     "Host",
     "Inbox",
     "Journal",
@@ -309,7 +310,27 @@ class Record:
     decided_at: float | None = None
 
 
-class Store(Journal, Claims, Inbox, Records, Protocol):
+class Glance(Protocol):
+    """Reading at once, for whoever shows or lists: what is committed now, without waiting for what is queued."""
+
+    def keys_now(self, *, definition: str | None = None, key: str | None = None) -> list[KeyInfo]:
+        """Keys, oldest first: all, those of a definition, or the one of that name."""
+        ...
+
+    def result_now(self, key: str, call_id: str) -> str | None:
+        """`Journal.result`, at once."""
+        ...
+
+    def history_now(self, key: str) -> list[Entry]:
+        """`Store.history`, at once."""
+        ...
+
+    def activations_now(self, key: str) -> list[Activation]:
+        """`Store.activations`, at once."""
+        ...
+
+
+class Store(Journal, Claims, Inbox, Records, Glance, Protocol):
     """What a bench needs of a keeper: the four protocols, and the housekeeping below."""
 
     @property

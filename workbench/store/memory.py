@@ -164,6 +164,10 @@ class MemoryStore:
 
     async def result(self, key: str, call_id: str) -> str | None:
         """The recorded answer of a call."""
+        return self.result_now(key, call_id)
+
+    def result_now(self, key: str, call_id: str) -> str | None:
+        """The recorded answer of a call."""
         call = self._look(key).calls.get(call_id)
         return None if call is None else call.answer
 
@@ -323,7 +327,11 @@ class MemoryStore:
 
     async def keys(self, *, definition: str | None = None) -> list[KeyInfo]:
         """Every key, oldest first."""
-        infos = [self._info(line) for line in self._room.lines.values()]
+        return self.keys_now(definition=definition)
+
+    def keys_now(self, *, definition: str | None = None, key: str | None = None) -> list[KeyInfo]:
+        """Keys, oldest first."""
+        infos = [self._info(line) for line in self._room.lines.values() if key in (None, line.key)]
         return [info for info in infos if definition in (None, info.definition)]
 
     async def key_info(self, key: str) -> KeyInfo | None:
@@ -332,6 +340,10 @@ class MemoryStore:
         return None if line is None else self._info(line)
 
     async def history(self, key: str) -> list[Entry]:
+        """Everything that was written for the key."""
+        return self.history_now(key)
+
+    def history_now(self, key: str) -> list[Entry]:
         """Everything that was written for the key."""
         line = self._look(key)
         lives = [
@@ -342,6 +354,10 @@ class MemoryStore:
         return sorted([*line.entries, *line.inbox, *lives, *answers], key=lambda entry: entry.id)
 
     async def activations(self, key: str) -> list[Activation]:
+        """The lives of the key."""
+        return self.activations_now(key)
+
+    def activations_now(self, key: str) -> list[Activation]:
         """The lives of the key."""
         return [life for _, life in self._look(key).lives]
 

@@ -30,13 +30,12 @@ PARKED = """
 """
 UNFINISHED = "SELECT id, epoch, began_at FROM activations WHERE key = ? AND how IS NULL"
 LAST_WROTE = """
-    WITH RECURSIVE line (id, prev, epoch, at) AS (
-        SELECT id, prev, epoch, at FROM entries WHERE id = ?1
+    WITH RECURSIVE line (prev, epoch, at) AS (
+        SELECT prev, epoch, at FROM entries WHERE id IN (?1, ?2)
         UNION ALL
-        SELECT e.id, e.prev, e.epoch, e.at FROM entries e JOIN line ON e.id = line.prev
-        WHERE line.epoch <> ?2 AND (line.epoch = 0 OR line.epoch > ?2)
+        SELECT e.prev, e.epoch, e.at FROM line JOIN entries e ON e.id = line.prev WHERE line.epoch > ?3 OR line.epoch = 0
     )
-    SELECT at FROM line WHERE epoch = ?2 LIMIT 1
+    SELECT max(at) FROM line WHERE epoch = ?3
 """
 LOST = "UPDATE activations SET how = 'lost', ended_at = ? WHERE id = ?"
 BEGAN = "INSERT INTO activations (id, key, epoch, host, began_at) VALUES (?, ?, ?, ?, ?)"
@@ -47,7 +46,7 @@ DUE = "SELECT id, key FROM keys WHERE wake_at <= ? ORDER BY wake_at, key LIMIT ?
 LEASE = "UPDATE keys SET wake_at = ? WHERE id = ?"
 
 
-def register(key: str, definition: str, args: str) -> Job:
+def register(key: str, definition: str, args: str) -> Job[tuple[str, str]]:
     """Store what a key is, unless it is known; gives what is stored."""
 
     def job(ledger: Ledger) -> tuple[str, str]:
@@ -65,7 +64,7 @@ def describe(ledger: Ledger, known: Known, definition: str, args: str) -> tuple[
     return definition, args
 
 
-def claim(key: str, member: Member, *, force: bool) -> Job:
+def claim(key: str, member: Member, *, force: bool) -> Job[Host | None]:
     """Make `member` the owner; gives None, or the live host that has the key."""
 
     def job(ledger: Ledger) -> Host | None:
@@ -87,7 +86,7 @@ def live_owner(ledger: Ledger, known: Known, member: Member) -> Host | None:
     return None if owner is None else read_host(ledger.connection, member, owner, ledger.at)
 
 
-def load(key: str, member: Member) -> Job:
+def load(key: str, member: Member) -> Job[Loaded]:
     """Begin an activation. One that did not say how it ended is marked lost, at the last thing it wrote."""
 
     def job(ledger: Ledger) -> Loaded:
@@ -109,12 +108,12 @@ def load(key: str, member: Member) -> Job:
 def _mark_lost(ledger: Ledger, known: Known) -> bool:
     unfinished = ledger.sql(UNFINISHED, (known.id,)).fetchall()
     for row, epoch, began_at in unfinished:
-        wrote = ledger.sql(LAST_WROTE, (known.head, epoch)).fetchone()
-        ledger.sql(LOST, (wrote[0] if wrote else began_at, row))
+        (wrote,) = ledger.sql(LAST_WROTE, (known.last_message, known.last_work, epoch)).fetchone()
+        ledger.sql(LOST, (began_at if wrote is None else wrote, row))
     return bool(unfinished)
 
 
-def release(key: str, member: Member, epoch: int, how: str, by: str) -> Job:
+def release(key: str, member: Member, epoch: int, how: str, by: str) -> Job[None]:
     """End the activation `epoch`, and own the key no more if it was the last."""
 
     def job(ledger: Ledger) -> None:
@@ -128,7 +127,7 @@ def release(key: str, member: Member, epoch: int, how: str, by: str) -> Job:
     return job
 
 
-def prolong(member: Member, until: float) -> Job:
+def prolong(member: Member, until: float) -> Job[None]:
     """Extend the lease of `member`."""
 
     def job(ledger: Ledger) -> None:
@@ -138,7 +137,7 @@ def prolong(member: Member, until: float) -> Job:
     return job
 
 
-def due(now: float, until: float, limit: int) -> Job:
+def due(now: float, until: float, limit: int) -> Job[list[str]]:
     """Take the keys that are due; each one's wake moves to `until` in the same transaction."""
 
     def job(ledger: Ledger) -> list[str]:

@@ -25,6 +25,7 @@ PATIENCE = 30.0
 
 RETRY = 0.01
 WAL_LIMIT = 16 * 1024 * 1024
+CHECKPOINT = 4000  # pages: 16 MB, in which a hot page is written many times and copied once
 MAGIC = b"SQLite format 3\0"
 APPLIED = "SELECT name FROM _sqlite_migrations WHERE migration_set = ?"
 
@@ -153,6 +154,7 @@ def _switch_on(connection: sqlite3.Connection, path: str, durability: str) -> No
         )
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}")
     connection.execute("BEGIN IMMEDIATE")
     tables = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = '_sqlite_migrations'").fetchone()[0]
     if not tables or set(_applied(connection)) < set(NAMES):

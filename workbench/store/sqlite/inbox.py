@@ -29,7 +29,7 @@ IS_LOGGED = "SELECT 1 FROM answers WHERE key = ? AND call_id = ? AND (message IS
 
 def post(
     key: str, member: Member, message: str, id: str | None, wake: float | None, definition: str | None, args: str | None
-) -> Job:
+) -> Job[int]:
     """Add a message without an epoch; gives its number. With `id`, a second post of the same id adds nothing and gives the first number."""
 
     def job(ledger: Ledger) -> int:
@@ -56,7 +56,7 @@ def _leave(ledger: Ledger, known: Known, message: str, id: str | None, wake: flo
     return number
 
 
-def collect(key: str, epoch: int) -> Job:
+def collect(key: str, epoch: int) -> Job[list[Logged]]:
     """Move what was posted to a key into its log, in order; gives what was moved. A call that its owner logged meanwhile is not logged again."""
 
     def job(ledger: Ledger) -> list[Logged] | BaseException:

@@ -31,7 +31,7 @@ from workbench.store.journal import (
 from workbench.store.sqlite import claims, hosts, inbox, pruning, reading, records
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
-from workbench.store.sqlite.ledger import APPEND, COMMIT, JOB, STEP, Ledger
+from workbench.store.sqlite.ledger import APPEND, COMMIT, JOB, STEP, Job, Ledger
 from workbench.store.sqlite.writer import Writer
 
 __all__ = ["SQLiteStore"]
@@ -210,6 +210,28 @@ class SQLiteStore:
         """Rows oldest first."""
         return records.find(await self._read(), kind, key, status)
 
+    # Glance.
+
+    def keys_now(self, *, definition: str | None = None, key: str | None = None) -> list[KeyInfo]:
+        """Keys, as they are committed."""
+        self._check()
+        return reading.keys(self._reader, self._member, self._now(), definition=definition, key=key)
+
+    def result_now(self, key: str, call_id: str) -> str | None:
+        """The answer of a call, as it is committed."""
+        self._check()
+        return reading.result(self._reader, key, call_id)
+
+    def history_now(self, key: str) -> list[Entry]:
+        """What was written for the key, as it is committed."""
+        self._check()
+        return reading.history(self._reader, key)
+
+    def activations_now(self, key: str) -> list[Activation]:
+        """The lives of the key, as they are committed."""
+        self._check()
+        return reading.activations(self._reader, key)
+
     # Housekeeping.
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
@@ -248,7 +270,7 @@ class SQLiteStore:
         await self._job(pruning.sweep_blobs())
         return gone
 
-    def _job(self, job: Callable[[Ledger], T], *, full: bool = False) -> asyncio.Future[T]:
+    def _job(self, job: Job[T], *, full: bool = False) -> asyncio.Future[T]:
         self._check()
         return self._writer.put((JOB, job, full))
 

@@ -14,21 +14,24 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
 from workbench.store.journal import Commit, StepRecord
 from workbench.store.sqlite.blobs import INLINE, fold
 from workbench.store.sqlite.file import PATIENCE, is_busy
+from workbench.store.sqlite.schema import LAST_ID
 
 __all__ = ["APPEND", "COMMIT", "JOB", "NOTHING", "STEP", "Busy", "Job", "Known", "Ledger", "Write"]
+
+T = TypeVar("T")
 
 APPEND, STEP, COMMIT, JOB, NOTHING = range(5)
 
 Write: TypeAlias = tuple[Any, ...]
 """A queued write: its kind (above), then its parts as `Ledger._append` and its siblings unpack them. A tuple, because it is made per message."""
 
-Job: TypeAlias = "Callable[[Ledger], object]"
+Job: TypeAlias = Callable[["Ledger"], "T | BaseException"]
 """A write of another shape: runs inside the transaction, at its place in the batch. It may run twice; it gives a value, or an error to raise.
 
 Queued as `(JOB, job, full)`; `full` makes its transaction survive a power cut whatever the durability of the store.
@@ -38,20 +41,29 @@ QUICK = 0.0003
 """Seconds that a COMMIT may take for the next lone write to be written on the loop's thread."""
 
 DATA_VERSION = "PRAGMA data_version"
-LAST_ID = "SELECT last FROM clock"
-SET_LAST_ID = "UPDATE clock SET last = ?"
-READ_KEY = "SELECT id, epoch, cursor, head, wake_at FROM keys WHERE key = ?"
-READ_LAST_SEQ = "SELECT max(seq) FROM entries WHERE key = ? AND open = 1"
-READ_HEAD = "SELECT max(id) FROM entries WHERE key = ? AND open IN (1, 2)"
+READ_KEY = "SELECT id, epoch, cursor, last_seq, last_message, last_work, wake_at FROM keys WHERE key = ?"
 MAKE_KEY = "INSERT INTO keys (key, created_at) VALUES (?, ?)"
 MAKE_STATE = "INSERT INTO states (key) VALUES (?)"
+# No parameter of these is ever None: binding one costs a search for an adapter, as much as the row itself.
+MESSAGE = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload) VALUES (?, ?, ?, 'message', ?, ?, ?, ?)"
+CALL = """
+    INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload, call_id) VALUES (?, ?, ?, 'message', ?, ?, ?, ?, ?)
+"""
+RECORD = """
+    INSERT INTO entries (
+        id, prev, key, kind, seq, epoch, at, branch, name, occurrence, position, began_at, took, payload
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+COMMITTED = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at) VALUES (?, ?, ?, 'commit', ?, ?, ?)"
+STATE = "INSERT INTO states (key) VALUES (?)"
 ENTRY = """
     INSERT INTO entries (id, prev, key, open, kind, seq, epoch, at, call_id, branch, name, occurrence, position, began_at, took, payload)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-CLOSE = "UPDATE entries SET open = NULL WHERE key = ? AND open IN (1, 2) AND seq <= ?"
 STATE = "UPDATE states SET version = ?, snapshot = ? WHERE key = ?"
-KEY = "UPDATE keys SET cursor = ?, head = ?, wake_at = ? WHERE id = ?"
+KEY = "UPDATE keys SET cursor = ?, last_seq = ?, last_message = ?, last_work = ? WHERE id = ?"
+WAKE = "UPDATE keys SET wake_at = ? WHERE id = ?"
+SLEEP = "UPDATE keys SET wake_at = NULL WHERE id = ?"
 OPEN_CALL = """
     INSERT INTO answers (id, key, call_id, seq, message) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (key, call_id) DO UPDATE SET message = excluded.message WHERE given IS NULL
@@ -70,14 +82,13 @@ class Busy(Exception):
 
 
 class Known:
-    """What is remembered of one key. `seen` is the data version at which it was true."""
+    """What is remembered of one key. `seen` is the data version at which it was true; `stored_wake` is the wake that its row has."""
 
-    __slots__ = ("cursor", "epoch", "head", "id", "last_seq", "seen", "wake")
+    __slots__ = ("cursor", "epoch", "id", "last_message", "last_seq", "last_work", "seen", "stored_wake", "wake")
 
-    def __init__(self, row: tuple[int, int, int, int, float | None], last_seq: int, head: int, seen: int) -> None:
-        self.id, self.epoch, self.cursor, self.head, self.wake = row
-        self.last_seq = max(last_seq, self.cursor)
-        self.head = max(head, self.head)
+    def __init__(self, row: tuple[int, int, int, int, int, int, float | None], seen: int) -> None:
+        self.id, self.epoch, self.cursor, self.last_seq, self.last_message, self.last_work, self.wake = row
+        self.stored_wake = self.wake
         self.seen = seen
 
 
@@ -147,9 +158,7 @@ class Ledger:
         row = self.sql(READ_KEY, (key,)).fetchone()
         if row is None:
             return None
-        (last_seq,) = self.sql(READ_LAST_SEQ, (row[0],)).fetchone()
-        (head,) = self.sql(READ_HEAD, (row[0],)).fetchone()
-        known = self._known[key] = Known(row, last_seq or 0, head or 0, self.version)
+        known = self._known[key] = Known(row, self.version)
         return known
 
     def make(self, key: str) -> Known:
@@ -189,34 +198,18 @@ class Ledger:
 
     def log(self, known: Known, epoch: int, message: str, call_id: str | None, wake_at: float | None) -> int:
         """Add a message to the log of a key; gives its number."""
+        self._last_id = row = self._last_id + 1
         known.last_seq = seq = known.last_seq + 1
-        payload = self._fold(message)
-        row = self.next_id()
-        self._entries.append(
-            (
-                row,
-                known.head,
-                known.id,
-                1,
-                "message",
-                seq,
-                epoch,
-                self.at,
-                call_id,
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-                payload,
-            )
-        )
-        known.head = row
-        if call_id is not None:
+        payload = message if len(message) <= INLINE else self.fold(message)
+        if call_id is None:
+            self._messages.append((row, known.last_message, known.id, seq, epoch, self.at, payload))
+        else:
+            self._calls.append((row, known.last_message, known.id, seq, epoch, self.at, payload, call_id))
             self.sql(OPEN_CALL, (self.next_id(), known.id, call_id, seq, row))
+        known.last_message = row
         if wake_at is not None and known.wake is None:
-            self.set_wake(known, wake_at)
+            known.wake = wake_at
+        self._touched[known.id] = known
         return seq
 
     def set_wake(self, known: Known, wake_at: float | None) -> None:
@@ -226,19 +219,31 @@ class Ledger:
 
     def settle(self) -> None:
         """Bring the rows that are gathered into the tables, so that SQL sees them."""
-        if self._entries:
-            self._many(ENTRY, self._entries)
-        if self._closes:
-            self._many(CLOSE, self._closes)
+        if not self._touched:
+            return
+        many = self._many
+        for statement, rows in (
+            (MESSAGE, self._messages),
+            (CALL, self._calls),
+            (RECORD, self._records),
+            (COMMITTED, self._commits),
+        ):
+            if rows:
+                many(statement, rows)
         if self._states:
-            self._many(STATE, list(self._states.values()))
-        if self._touched:
-            self._many(KEY, [(k.cursor, k.head, k.wake, k.id) for k in self._touched.values()])
+            many(STATE, self._states.values())
+        touched = self._touched.values()
+        many(KEY, [(k.cursor, k.last_seq, k.last_message, k.last_work, k.id) for k in touched])
+        if moved := [known for known in touched if known.wake != known.stored_wake]:
+            many(WAKE, [(known.wake, known.id) for known in moved if known.wake is not None])
+            many(SLEEP, [(known.id,) for known in moved if known.wake is None])
+            for known in moved:
+                known.stored_wake = known.wake
         self._clear()
 
     def fold(self, payload: str) -> str | bytes:
         """What a column holds for a payload (`workbench.store.sqlite.blobs`)."""
-        return self._fold(payload)
+        return payload if len(payload) <= INLINE else fold(self.connection, payload)
 
     # The kinds of writes, in the order of their constants.
 
@@ -256,15 +261,17 @@ class Ledger:
         known = self.known(key)
         if known is None or known.epoch != epoch:
             return self.fenced(key, epoch, known)
+        self._last_id = row = self._last_id + 1
         r = record
-        row = self.next_id()
-        self._entries.append(
-            (row, known.head, known.id, 2, r.kind, seq, epoch, self.at, None)
-            + (r.branch, r.name, r.occurrence, r.position, r.began_at, r.took, self._fold(r.payload))
+        payload = r.payload if len(r.payload) <= INLINE else self.fold(r.payload)
+        self._records.append(
+            (row, known.last_work, known.id, r.kind, seq, epoch, self.at, r.branch, r.name)
+            + (r.occurrence, r.position, r.began_at, r.took, payload)
         )
-        known.head = row
+        known.last_work = row
         if wake_at is not None:
-            self.set_wake(known, wake_at)
+            known.wake = wake_at
+        self._touched[known.id] = known
         return None
 
     def _commit(self, write: Write) -> object:
@@ -277,35 +284,31 @@ class Ledger:
         known.last_seq = max(known.last_seq, cursor)
         if commit.dead is not None:
             dead = commit.dead
-            message, error = self._fold(dead.message), dead.error
+            message, error = self.fold(dead.message), dead.error
             self.sql(DEAD, (self.next_id(), known.id, dead.seq, epoch, self.at, dead.call_id, message, error))
         for call_id, payload in commit.answers:
-            self.sql(ANSWER, (self.next_id(), known.id, call_id, cursor, epoch, self.at, self._fold(payload)))
-        row = self.next_id()
-        self._entries.append(
-            (row, known.head, known.id, None, "commit", cursor, epoch, self.at)
-            + (None, None, None, None, None, None, None, None)
-        )
-        known.head = row
-        self._closes.append((known.id, cursor))
+            self.sql(ANSWER, (self.next_id(), known.id, call_id, cursor, epoch, self.at, self.fold(payload)))
+        self._last_id = row = self._last_id + 1
+        self._commits.append((row, known.last_work, known.id, cursor, epoch, self.at))
+        known.last_work = row
         self._states[known.id] = (commit.version, commit.snapshot, known.id)
-        self.set_wake(known, commit.wake_at if known.last_seq > cursor else None)
+        known.wake = commit.wake_at if known.last_seq > cursor else None
+        self._touched[known.id] = known
         return None
 
     def _job(self, write: Write) -> object:
         self.settle()
-        job: Job = write[1]
+        job: Job[object] = write[1]
         return job(self)
 
     def _nothing(self, write: Write) -> object:
         return None
 
-    def _fold(self, payload: str) -> str | bytes:
-        return payload if len(payload) <= INLINE else fold(self.connection, payload)
-
     def _clear(self) -> None:
-        self._entries: list[tuple[Any, ...]] = []
-        self._closes: list[tuple[int, int]] = []
+        self._messages: list[tuple[Any, ...]] = []
+        self._calls: list[tuple[Any, ...]] = []
+        self._records: list[tuple[Any, ...]] = []
+        self._commits: list[tuple[Any, ...]] = []
         self._states: dict[int, tuple[int, str | None, int]] = {}
         self._touched: dict[int, Known] = {}
 
@@ -351,8 +354,6 @@ class Ledger:
 
     def _end(self) -> None:
         self.settle()
-        if self._last_id != self._stored_id:
-            self.sql(SET_LAST_ID, (self._last_id,))
         if self.lease and self.at - self.renewed > self.lease / 3:
             self.sql(RENEW, (self.at + self.lease, self.slot))
             self.renewed = self.at

@@ -19,23 +19,24 @@ SLICE = 20_000
 """Row numbers that one slice covers."""
 
 ENTRIES = """
-    DELETE FROM entries WHERE id > ? AND id <= ? AND at < ? AND open IS NULL
+    DELETE FROM entries WHERE id > ? AND id <= ? AND at < ?
+    AND id < (SELECT max(id) FROM entries) AND seq <= (SELECT cursor FROM keys WHERE keys.id = entries.key)
     AND id NOT IN (SELECT message FROM answers WHERE given IS NULL AND message IS NOT NULL)
 """
 ANSWERS = "DELETE FROM answers WHERE id > ? AND id <= ? AND at < ? AND given IS NOT NULL"
 
 
-def prune_entries(after: int, before: float) -> Job:
+def prune_entries(after: int, before: float) -> Job[int | None]:
     """Forget the entries of one slice that were written before `before`; gives how many went, or None past the last row."""
     return _slice(ENTRIES, after, before)
 
 
-def prune_answers(after: int, before: float) -> Job:
+def prune_answers(after: int, before: float) -> Job[int | None]:
     """Forget the answers of one slice that were given before `before`; gives how many went, or None past the last row."""
     return _slice(ANSWERS, after, before)
 
 
-def _slice(statement: str, after: int, before: float) -> Job:
+def _slice(statement: str, after: int, before: float) -> Job[int | None]:
     def job(ledger: Ledger) -> int | None:
         if after >= ledger.last_id:
             return None
@@ -44,7 +45,7 @@ def _slice(statement: str, after: int, before: float) -> Job:
     return job
 
 
-def sweep_blobs() -> Job:
+def sweep_blobs() -> Job[None]:
     """Forget the payloads that no row holds any more."""
 
     def job(ledger: Ledger) -> None:

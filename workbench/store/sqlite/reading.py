@@ -1,7 +1,8 @@
 """Reading: what a store gives back, without a claim and without waiting for writers.
 
 - Each function is one look at the file: it holds no snapshot when it returns.
-- The open entries of a key are found by their index; older ones by walking from the key's head, one by one, back in time.
+- The rows of a key are walked back in time (`workbench.store.sqlite.schema`): what waits is met first, so it costs the same whatever
+  the history.
 
 Knows nothing of queues; the keeper sees to it that what was queued before is there.
 """
@@ -20,28 +21,45 @@ __all__ = ["activations", "dead", "history", "keys", "pending", "posted", "resul
 
 ID = "SELECT id FROM keys WHERE key = ?"
 PENDING = """
-    SELECT seq, payload, call_id FROM entries
-    WHERE key = (SELECT id FROM keys WHERE key = ?) AND open = 1 AND seq > ? ORDER BY seq
+    WITH RECURSIVE line (seq, payload, call_id, prev, after) AS (
+        SELECT e.seq, e.payload, e.call_id, e.prev, max(k.cursor, ?2)
+        FROM keys k JOIN entries e ON e.id = k.last_message WHERE k.key = ?1
+        UNION ALL
+        SELECT e.seq, e.payload, e.call_id, e.prev, line.after
+        FROM line JOIN entries e ON e.id = line.prev WHERE line.seq > line.after
+    )
+    SELECT seq, payload, call_id FROM line WHERE seq > after ORDER BY seq
 """
 STEPS = """
-    SELECT branch, name, occurrence, payload, kind, position, began_at, took, epoch FROM entries
-    WHERE key = (SELECT id FROM keys WHERE key = ?) AND open = 2 AND seq = ? ORDER BY id
+    WITH RECURSIVE messages (id, seq, prev, last_work) AS (
+        SELECT e.id, e.seq, e.prev, k.last_work FROM keys k JOIN entries e ON e.id = k.last_message
+        WHERE k.key = ?1 AND ?2 > k.cursor AND ?2 <= k.last_seq
+        UNION ALL
+        SELECT e.id, e.seq, e.prev, m.last_work FROM messages m JOIN entries e ON e.id = m.prev WHERE m.seq > ?2
+    ),
+    line (id, after) AS (
+        SELECT last_work, id FROM messages WHERE seq = ?2
+        UNION ALL
+        SELECT e.prev, line.after FROM line JOIN entries e ON e.id = line.id WHERE e.prev > line.after
+    )
+    SELECT e.branch, e.name, e.occurrence, e.payload, e.kind, e.position, e.began_at, e.took, e.epoch
+    FROM line JOIN entries e ON e.id = line.id
+    WHERE e.seq = ?2 AND e.id > line.after AND e.branch IS NOT NULL ORDER BY e.id
 """
 RESULT = (
     "SELECT payload FROM answers WHERE key = (SELECT id FROM keys WHERE key = ?) AND call_id = ? AND given IS NOT NULL"
 )
 POSTED = "SELECT DISTINCT k.key FROM inbox i JOIN keys k ON k.id = i.key WHERE k.owner = ? ORDER BY i.id"
 KEYS = """
-    SELECT k.id, k.key, k.definition, k.args, s.version, k.cursor, k.epoch, k.wake_at, k.owner, s.snapshot, k.created_at,
-        (SELECT max(seq) FROM entries WHERE key = k.id AND open = 1)
+    SELECT k.id, k.key, k.definition, k.args, s.version, k.cursor, k.epoch, k.wake_at, k.owner, s.snapshot, k.created_at, k.last_seq
     FROM keys k JOIN states s ON s.key = k.id
 """
 LINE = """
     WITH RECURSIVE line (id) AS (
-        SELECT head FROM keys WHERE id = ?1
-        UNION
-        SELECT id FROM entries WHERE key = ?1 AND open IN (1, 2)
-        UNION
+        SELECT last_message FROM keys WHERE id = ?1
+        UNION ALL
+        SELECT last_work FROM keys WHERE id = ?1
+        UNION ALL
         SELECT e.prev FROM entries e JOIN line ON e.id = line.id WHERE e.prev > 0
     )
     SELECT e.id, e.kind, e.at, e.seq, e.epoch, e.payload, e.call_id, e.branch, e.name, e.occurrence, e.position, e.began_at, e.took
@@ -94,10 +112,9 @@ def keys(
     for _, name, what, args, version, cursor, epoch, wake_at, owner, snapshot, created_at, last_seq in rows:
         if owner is not None and owner not in hosts:
             hosts[owner] = read_host(connection, member, owner, now)
-        last = max(last_seq or 0, cursor)
         host = hosts.get(owner)
         found.append(
-            KeyInfo(name, what or "", args or "", version, cursor, epoch, last, wake_at, host, snapshot, created_at)
+            KeyInfo(name, what or "", args or "", version, cursor, epoch, last_seq, wake_at, host, snapshot, created_at)
         )
     return found
 

@@ -26,7 +26,7 @@ KEY = "SELECT key FROM records WHERE kind = ? AND name = ?"
 COLUMNS = "SELECT kind, name, key, body, status, at, decision, decided_at FROM records"
 
 
-def put(kind: str, id: str, key: str, body: str, status: str, at: float) -> Job:
+def put(kind: str, id: str, key: str, body: str, status: str, at: float) -> Job[bool]:
     """Add a row; gives False when its id is there already."""
 
     def job(ledger: Ledger) -> bool:
@@ -36,13 +36,12 @@ def put(kind: str, id: str, key: str, body: str, status: str, at: float) -> Job:
     return job
 
 
-def decide(kind: str, id: str, expect: str, status: str, decision: str, at: float) -> Job:
+def decide(kind: str, id: str, expect: str, status: str, decision: str, at: float) -> Job[bool]:
     """Move the status of a row from `expect` and wake its key at `at`, or sooner if it was to wake sooner; gives False when it had moved."""
 
     def job(ledger: Ledger) -> bool:
         if ledger.sql(DECIDE, (status, ledger.fold(decision), at, kind, id, expect)).rowcount != 1:
             return False
-        ledger.next_id()  # a decision is a write like any other: others see the clock move
         (key,) = ledger.sql(KEY, (kind, id)).fetchone()
         known = ledger.known(key)
         if known is not None:

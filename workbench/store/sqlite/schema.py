@@ -1,19 +1,20 @@
 """The tables of a store file, as SQL.
 
-- `keys` is small and hot: one row per key, with what every write looks at (epoch, cursor, wake). `states` is beside it, so that moving a
-  wake never rewrites a state.
-- `entries` is the journal: messages, steps and commits of all keys, appended in the order of writing and never moved, so a write dirties
-  the last page only. Its one index covers the *open* rows (not yet committed), which are few; a commit closes them. Older rows of a key are
-  found by walking `prev` from the key's head, so history costs the hot path no index.
-- Row numbers (`id`) of entries, answers, dead letters, posts and activations come from one counter in `clock`: they rise in the order of writing.
-- A payload above `blobs.INLINE` bytes lives in `blobs` by its digest, and the column then holds the digest as a BLOB instead of TEXT.
+- `keys` is small and hot: one row per key, with what every write looks at (epoch, cursor, last number, wake). `states` is beside it, so
+  that moving a wake never rewrites a state.
+- `entries` is the journal: messages, steps and commits of all keys, appended in the order of writing and never moved, so a write
+  dirties the last page only. It has no index by key. The rows of a key are two lines, walked back in time by `prev`: its messages from
+  `keys.last_message`, and its steps and commits from `keys.last_work`. What waits is at the end of a line; history is all of it.
+- Row numbers (`id`) of entries, answers, dead letters, posts, activations and records are one series: they rise in the order of writing.
+  The newest number is nowhere written down, because a counter would be one more page in every commit; `LAST_ID` finds it.
+- A large payload lives in `blobs` by its digest, and its column then holds the digest as a BLOB instead of TEXT.
 
 Instants are UTC seconds. Knows nothing of connections.
 """
 
 from __future__ import annotations
 
-__all__ = ["APPLICATION_ID", "NAMES", "SET", "TABLES"]
+__all__ = ["APPLICATION_ID", "LAST_ID", "NAMES", "SET", "TABLES"]
 
 APPLICATION_ID = 0x77626368
 """`PRAGMA application_id` of a store: "wbch"."""
@@ -24,14 +25,19 @@ SET = "workbench"
 NAMES = ("0001_tables",)
 """The migrations that this code knows, in order."""
 
-TABLES = (
-    """
-    CREATE TABLE clock (
-        id INTEGER PRIMARY KEY CHECK (id = 1),
-        last INTEGER NOT NULL
+LAST_ID = """
+    SELECT max(
+        coalesce((SELECT max(id) FROM entries), 0),
+        coalesce((SELECT max(id) FROM answers), 0),
+        coalesce((SELECT max(id) FROM dead), 0),
+        coalesce((SELECT max(id) FROM inbox), 0),
+        coalesce((SELECT max(id) FROM activations), 0),
+        coalesce((SELECT max(id) FROM records), 0)
     )
-    """,
-    "INSERT INTO clock (id, last) VALUES (1, 0)",
+"""
+"""The newest row number. What refers to an entry by its number stays right because the newest entry is never pruned."""
+
+TABLES = (
     """
     CREATE TABLE hosts (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -50,7 +56,9 @@ TABLES = (
         owner INTEGER,
         epoch INTEGER NOT NULL DEFAULT 0,
         cursor INTEGER NOT NULL DEFAULT 0,
-        head INTEGER NOT NULL DEFAULT 0,
+        last_seq INTEGER NOT NULL DEFAULT 0,
+        last_message INTEGER NOT NULL DEFAULT 0,
+        last_work INTEGER NOT NULL DEFAULT 0,
         wake_at REAL,
         definition TEXT,
         args TEXT,
@@ -71,7 +79,6 @@ TABLES = (
         id INTEGER PRIMARY KEY,
         prev INTEGER NOT NULL,
         key INTEGER NOT NULL,
-        open INTEGER,
         kind TEXT NOT NULL,
         seq INTEGER NOT NULL,
         epoch INTEGER NOT NULL,
@@ -86,7 +93,6 @@ TABLES = (
         payload TEXT
     )
     """,
-    "CREATE INDEX entries_open ON entries (key, open, seq) WHERE open IS NOT NULL",
     "CREATE INDEX entries_blob ON entries (payload) WHERE typeof(payload) = 'blob'",
     """
     CREATE TABLE answers (
