@@ -1,0 +1,58 @@
+// The gallery: the real views over fixture states, one scenario per page, `#scenario` or `#scenario dark`.
+
+import { h, render } from "preact";
+import { ApprovalsPanel } from "../src/approvals/view";
+import { Connection } from "../src/model";
+import { ProcessPanel } from "../src/process/view";
+import { RunPanel } from "../src/run/view";
+import type { ApprovalsView, Json, ProcessView, RunView } from "../src/types";
+import { FakeModel } from "./fake";
+import * as views from "./fixtures";
+
+type View = RunView | ApprovalsView | ProcessView;
+
+interface Scenario {
+  view: View;
+  /** What a reader did before the picture was taken. */
+  then?: (page: HTMLElement, model: FakeModel) => void;
+}
+
+const press = (page: HTMLElement, label: string, nth = 0): void => {
+  const buttons = [...page.querySelectorAll("button")].filter((button) => button.textContent?.startsWith(label));
+  buttons[nth]?.click();
+};
+
+const scenarios: Record<string, Scenario> = {
+  running: { view: views.running, then: (page) => { press(page, "Show all"); press(page, "Output"); } },
+  "running-fixed": { view: views.running },
+  streaming: { view: views.streaming },
+  killed: { view: views.killed },
+  recovered: { view: views.recovered },
+  failed: { view: views.failed },
+  gone: { view: views.running, then: (_, model) => model.die() },
+  inbox: { view: views.inbox, then: (page) => { press(page, "Reject…", 0); press(page, "Edit…", 1); } },
+  "inbox-empty": { view: views.emptyInbox },
+  process: { view: views.process },
+  disposed: { view: views.disposed },
+  hostile: { view: views.hostile },
+};
+
+export function show(page: HTMLElement, name: string): FakeModel {
+  const { view, then } = scenarios[name] as Scenario;
+  const model = new FakeModel(view as unknown as Json);
+  let now = view.now;
+  const start = performance.now();
+  const clock = (): number => (location.search.includes("live") ? (now + (performance.now() - start) / 1000) * 1000 : now * 1000);
+  const connection = new Connection<View>(model, clock);
+  const panel = view.kind === "run" ? RunPanel : view.kind === "approvals" ? ApprovalsPanel : ProcessPanel;
+  render(h(panel as never, { connection } as never), page);
+  if (then !== undefined) {
+    if (name === "gone") now += 4;
+    setTimeout(() => then(page, model), 50);
+  }
+  return model;
+}
+
+const [name = "running", theme = "light"] = decodeURIComponent(location.hash.slice(1)).split(" ");
+document.body.dataset.jpThemeLight = theme === "dark" ? "false" : "true";
+Object.assign(window, { model: show(document.getElementById("page") as HTMLElement, name), scenarios: Object.keys(scenarios) });

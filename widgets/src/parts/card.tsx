@@ -1,0 +1,247 @@
+// The approval card: one question, what it will do, its arguments, and the buttons that answer it. The same card stands in a
+// run's timeline and in the inbox. It shows the arguments that will run; the kernel binds the decision to their digest.
+
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Connection, Outcome } from "../model";
+import type { Action, Approval, Json } from "../types";
+import { ActionButton, Button, type Commands, Outcomes, useCommands } from "./buttons";
+import { EditForm } from "./form";
+import { isSecret } from "./schema";
+import { useSettled } from "./settled";
+import { Drawing } from "./shapes";
+import { Value, whole } from "./values";
+import { elapsed, isCut, utc } from "./words";
+
+const SOON = 300;
+
+interface CardProps {
+  approval: Approval;
+  path: string;
+  connection: Connection<unknown>;
+  live: boolean;
+  now: number;
+  /** In the inbox: who asks, a box to select it, and a head without tint. */
+  inbox?: { selected: boolean; onSelect(selected: boolean): void };
+  onDecided(outcome: Outcome): void;
+}
+
+type Mode = "ask" | "edit" | "reject" | "answer";
+
+export function Card(props: CardProps): JSX.Element {
+  const { approval, connection, live, now, inbox } = props;
+  const [mode, setMode] = useState<Mode>("ask");
+  const [editing, setEditing] = useState<{ [key: string]: Json } | null>(null);
+  const commands = useCommands(connection);
+  const card = useRef<HTMLElement>(null);
+  const settled = useSettled(card);
+  const find = (command: string): Action | undefined => approval.actions.find((action) => action.command === command);
+
+  const decide = async (action: Action, extra?: { [key: string]: Json }): Promise<void> => {
+    const outcome = await commands.send(action, extra);
+    if (outcome !== null) props.onDecided(outcome);
+  };
+  const back = (): void => {
+    setMode("ask");
+    card.current?.focus();
+  };
+  const open = async (next: Mode): Promise<void> => {
+    if (next === "edit") setEditing(await complete(approval, props.path, connection));
+    setMode(next);
+  };
+  const keys = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && mode !== "ask") {
+      event.stopPropagation();
+      back();
+    } else if (event.target === card.current && mode === "ask" && live && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      const command = { a: "approve", e: "edit", r: "reject" }[event.key.toLowerCase()];
+      const action = command === undefined ? undefined : find(command);
+      if (action === undefined || !action.enabled || event.repeat) return;
+      event.stopPropagation();
+      event.preventDefault();
+      if (command === "approve") settled() && void decide(action);
+      else void open(command as Mode);
+    }
+  };
+  const soon = approval.expires_at !== null && approval.expires_at - now <= SOON;
+  return (
+    <section
+      ref={card}
+      class={`wb-card${inbox === undefined || soon ? " wb-card-tinted" : ""}`}
+      tabIndex={-1}
+      data-wb-stop=""
+      data-wb-card={approval.id}
+      aria-label={`Approval asked: ${approval.tool}`}
+      onKeyDown={keys}
+    >
+      <header class="wb-card-head">
+        {inbox !== undefined && (
+          <input
+            type="checkbox"
+            class="wb-check"
+            aria-label={`Select ${approval.tool} of ${approval.run}`}
+            checked={inbox.selected}
+            onChange={(event) => inbox.onSelect(event.currentTarget.checked)}
+          />
+        )}
+        <Drawing name="diamond" ink="amber" />
+        <span class="wb-card-question">
+          <b>
+            Approve <span class="wb-code">{approval.tool}</span>?
+          </b>
+          {inbox !== undefined && (
+            <span class="wb-dim">
+              {approval.agent}, <span class="wb-code">{approval.run}</span>
+            </span>
+          )}
+        </span>
+        <span class="wb-card-age wb-dim" title={utc(approval.asked_at)}>
+          asked {elapsed(now - approval.asked_at)} ago{inbox === undefined && approval.expires_at === null ? <span class="wb-wide">, no expiry</span> : null}
+        </span>
+      </header>
+      <div class="wb-card-body">
+        {mode === "edit" && editing !== null ? (
+          <EditForm
+            approval={approval}
+            args={editing}
+            commands={commands}
+            live={live}
+            ready={settled}
+            onApprove={(args) => void decide(find("edit") as Action, { args })}
+            onBack={back}
+          />
+        ) : (
+          <>
+            <p class="wb-card-says">
+              {approval.sentence} <span class="wb-dim">{approval.act} Nothing has happened yet.</span>
+            </p>
+            <Arguments approval={approval} path={props.path} connection={connection} />
+            {approval.expires_at !== null && <Expiry approval={approval} now={now} soon={soon} />}
+            <Answers mode={mode} approval={approval} live={live} commands={commands} settled={settled} decide={decide} open={open} back={back} />
+          </>
+        )}
+        <Outcomes commands={commands} />
+      </div>
+    </section>
+  );
+}
+
+/** The arguments with everything that was cut off, so that an edit sends back what it was given. */
+async function complete(approval: Approval, path: string, connection: Connection<unknown>): Promise<{ [key: string]: Json }> {
+  const args: { [key: string]: Json } = {};
+  for (const [name, value] of Object.entries(approval.args)) {
+    args[name] = isCut(value) ? await whole(value, `${path}/args/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, connection) : value;
+  }
+  return args;
+}
+
+function Arguments({ approval, path, connection }: { approval: Approval; path: string; connection: Connection<unknown> }): JSX.Element {
+  return (
+    <dl class="wb-arguments">
+      {Object.entries(approval.args).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <Value value={value} path={`${path}/args/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`} connection={connection} secret={isSecret(approval.schema, name)} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Expiry({ approval, now, soon }: { approval: Approval; now: number; soon: boolean }): JSX.Element {
+  const whole = (approval.expires_at as number) - approval.asked_at;
+  const left = Math.max(0, (approval.expires_at as number) - now);
+  return (
+    <p class={`wb-expiry${soon ? " wb-ink-amber" : " wb-dim"}`}>
+      <Drawing name="hourglass" />
+      <b>Expires in {elapsed(left)}</b>
+      <span class="wb-meter" aria-hidden="true">
+        <i style={{ width: `${whole > 0 ? Math.min(100, (left / whole) * 100) : 0}%` }} />
+      </span>
+      <span class="wb-dim">Then {approval.agent} is told: no decision in time.</span>
+    </p>
+  );
+}
+
+interface AnswersProps {
+  mode: Mode;
+  approval: Approval;
+  live: boolean;
+  commands: Commands;
+  settled(): boolean;
+  decide(action: Action, extra?: { [key: string]: Json }): Promise<void>;
+  open(mode: Mode): Promise<void>;
+  back(): void;
+}
+
+const RARE = new Set(["answer", "always", "dismiss"]);
+const CAPS: Record<string, string> = { approve: "A", edit: "E", reject: "R" };
+
+function Answers(props: AnswersProps): JSX.Element {
+  const { mode, approval, live, commands } = props;
+  const find = (command: string): Action | undefined => approval.actions.find((action) => action.command === command);
+  const reject = find("reject");
+  const answer = find("answer");
+  if (mode === "reject" && reject !== undefined) {
+    return (
+      <Said label="Reason, shown to the model (optional)" back={props.back} live={live} onSay={(reason) => void props.decide(reject, { reason })}>
+        {(say) => <ActionButton action={{ ...reject, label: "Reject" }} commands={commands} live={live} look="danger" onPress={say} />}
+      </Said>
+    );
+  }
+  if (mode === "answer" && answer !== undefined) {
+    return (
+      <Said label={`What ${approval.tool} would have returned`} back={props.back} live={live} onSay={(value) => void props.decide(answer, { value })}>
+        {(say) => <ActionButton action={{ ...answer, label: "Answer" }} commands={commands} live={live} onPress={say} />}
+      </Said>
+    );
+  }
+  const press = (action: Action): void => {
+    if (action.command === "edit" || action.command === "reject" || action.command === "answer") void props.open(action.command);
+    else if (action.command !== "approve" || props.settled()) void props.decide(action);
+  };
+  const button = (action: Action, rare: boolean): JSX.Element => (
+    <ActionButton
+      key={action.command}
+      action={action}
+      commands={commands}
+      live={live && commands.busy === null ? true : live && commands.busy === action.command}
+      onPress={() => press(action)}
+      {...(rare ? { look: "link" as const } : {})}
+      {...(CAPS[action.command] === undefined ? {} : { cap: CAPS[action.command] as string })}
+    />
+  );
+  const rare = approval.actions.filter((action) => RARE.has(action.command));
+  return (
+    <div class="wb-actions">
+      {approval.actions.filter((action) => !RARE.has(action.command)).map((action) => button(action, false))}
+      {rare.length > 0 && <span class="wb-far">{rare.map((action) => button(action, true))}</span>}
+    </div>
+  );
+}
+
+/** A field in the button row, with the focus in it; Enter sends what it holds. */
+function Said(props: { label: string; live: boolean; back(): void; onSay(text: string): void; children(say: () => void): ComponentChildren }): JSX.Element {
+  const [text, setText] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const say = (): void => props.onSay(text);
+  return (
+    <div class="wb-actions wb-actions-said">
+      <input
+        ref={field}
+        class="wb-input wb-input-said"
+        type="text"
+        placeholder={props.label}
+        aria-label={props.label}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "Enter" && !event.isComposing && props.live && say()}
+      />
+      {props.children(say)}
+      <Button label="Back" cap="Esc" onPress={props.back} />
+    </div>
+  );
+}

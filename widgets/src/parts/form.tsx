@@ -1,0 +1,197 @@
+// The edit form: the arguments of a request as typed fields or as JSON, two views of one value.
+
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Approval, Json } from "../types";
+import { Button, type Commands } from "./buttons";
+import { type Field, fieldsOf, inField, parsed, problemOf, typed } from "./schema";
+import { Drawing } from "./shapes";
+import { json, oneLine, plural } from "./words";
+
+type Args = { [key: string]: Json };
+
+interface FormProps {
+  approval: Approval;
+  args: Args;
+  commands: Commands;
+  live: boolean;
+  ready(): boolean;
+  onApprove(args: Args): void;
+  onBack(): void;
+}
+
+export function EditForm({ approval, args, commands, live, ready, onApprove, onBack }: FormProps): JSX.Element {
+  const fields = fieldsOf(approval.schema, args);
+  const [texts, setTexts] = useState<Record<string, string>>(() =>
+    Object.fromEntries(fields.map((field) => [field.name, inField(field, args[field.name])])),
+  );
+  const [raw, setRaw] = useState<string | null>(null);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => box.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
+
+  const read = fields.map((field) => readField(field, texts[field.name] ?? "", args));
+  const fromForm = Object.fromEntries(read.flatMap(({ field, value }) => (value === undefined ? [] : [[field.name, value]])));
+  const fromJson = raw === null ? null : parsed(raw);
+  const jsonProblem = raw === null ? null : objectProblem(fromJson, fields);
+  const problems = raw === null ? read.filter((one) => one.problem !== null).length : jsonProblem === null ? 0 : 1;
+  const value = raw === null ? fromForm : ((fromJson?.value ?? {}) as Args);
+  const changed = json(value) !== json(args);
+
+  const toForm = (): void => {
+    if (raw === null || jsonProblem !== null) return;
+    setTexts(Object.fromEntries(fields.map((field) => [field.name, inField(field, value[field.name])])));
+    setRaw(null);
+  };
+  return (
+    <div class="wb-form" ref={box} role="group" aria-label={`Edit the arguments of ${approval.tool}`}>
+      <div class="wb-form-head">
+        <p>
+          <b>Edit the arguments.</b> <span class="wb-dim">The model is told what you changed.</span>
+        </p>
+        <span class="wb-segments" role="group" aria-label="How to edit">
+          <Button small look="quiet" label="Form" pressed={raw === null} disabled={jsonProblem !== null} onPress={toForm} />
+          <Button small look="quiet" label="JSON" pressed={raw !== null} disabled={raw === null && problems > 0} onPress={() => raw === null && setRaw(json(fromForm, 2))} />
+        </span>
+      </div>
+      {raw === null ? (
+        read.map((one) => (
+          <FieldRow
+            key={one.field.name}
+            id={`${approval.id}-${one.field.name}`}
+            read={one}
+            text={texts[one.field.name] ?? ""}
+            before={args[one.field.name]}
+            onInput={(text) => setTexts({ ...texts, [one.field.name]: text })}
+          />
+        ))
+      ) : (
+        <JsonEditor text={raw} problem={jsonProblem} onInput={setRaw} />
+      )}
+      <div class="wb-actions">
+        <Button
+          look="primary"
+          label="Approve with changes"
+          disabled={!live || problems > 0 || !changed}
+          doing={commands.busy === "edit" ? "Approving" : null}
+          onPress={() => ready() && onApprove(value)}
+        />
+        <Button label="Discard changes" cap="Esc" onPress={onBack} />
+        <span class="wb-far" aria-live="polite">
+          {problems > 0 ? <span class="wb-ink-red">{plural(problems, "field")} to fix</span> : changed ? "" : <span class="wb-dim">nothing changed yet</span>}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+interface Read {
+  field: Field;
+  value: Json | undefined;
+  problem: string | null;
+}
+
+function readField(field: Field, text: string, args: Args): Read {
+  const before = args[field.name];
+  if (text === inField(field, before)) return { field, value: before, problem: problemOf(field, before) };
+  if (field.input === "choice") {
+    const value = field.choices.find((choice) => inField(field, choice) === text);
+    return { field, value, problem: problemOf(field, value) };
+  }
+  if (field.input === "switch") return { field, value: text === "true", problem: null };
+  const result = typed(field, text);
+  if (result === null) return { field, value: undefined, problem: field.input === "number" ? problemOf(field, null) : "Is no JSON" };
+  return { field, value: result.value, problem: problemOf(field, result.value) };
+}
+
+function objectProblem(result: { value: Json } | null, fields: Field[]): string | null {
+  if (result === null) return "Is no JSON";
+  const { value } = result;
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return "Must be an object";
+  for (const field of fields) {
+    const problem = problemOf(field, value[field.name]);
+    if (problem !== null) return `${field.name}: ${problem}`;
+  }
+  return null;
+}
+
+function FieldRow(props: { id: string; read: Read; text: string; before: Json | undefined; onInput(text: string): void }): JSX.Element {
+  const { id, read, text, before } = props;
+  const { field, problem } = read;
+  const same = text === inField(field, before);
+  const common = {
+    id,
+    class: `wb-input wb-input-${field.input}${problem !== null ? " wb-input-wrong" : ""}`,
+    "aria-invalid": problem !== null ? ("true" as const) : undefined,
+    "aria-describedby": `${id}-rule ${id}-problem`,
+  };
+  const input = (event: { currentTarget: { value: string } }): void => props.onInput(event.currentTarget.value);
+  return (
+    <div class="wb-field">
+      <label class="wb-field-name" for={id}>
+        {field.name}
+        <span class="wb-field-rule" id={`${id}-rule`}>
+          {field.rule}
+        </span>
+      </label>
+      <div class="wb-field-input">
+        {field.input === "lines" || field.input === "json" ? (
+          <textarea {...common} rows={field.input === "json" ? 4 : 2} value={text} onInput={input} spellcheck={false} />
+        ) : field.secret ? (
+          <input {...common} type="password" value={text} onInput={input} autocomplete="off" />
+        ) : field.input === "choice" || field.input === "switch" ? (
+          <select {...common} value={text} onChange={input}>
+            {(field.optional || field.nullable || before === undefined) && field.input === "choice" ? <option value="">nothing</option> : null}
+            {(field.input === "switch" ? [true, false] : field.choices).map((choice) => (
+              <option key={json(choice)} value={inField(field, choice)}>
+                {field.input === "switch" ? (choice === true ? "yes" : "no") : inField(field, choice)}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <input {...common} type="text" inputMode={field.input === "number" ? "decimal" : "text"} value={text} onInput={input} autocomplete="off" spellcheck={false} />
+        )}
+        <p class="wb-problem" id={`${id}-problem`}>
+          {problem !== null ? (
+            <>
+              <Drawing name="octagon" ink="red" />
+              <span>{problem}</span>
+            </>
+          ) : null}
+        </p>
+      </div>
+      <div class="wb-field-change">
+        {same ? (
+          <span class="wb-dim">as asked</span>
+        ) : (
+          <span class="wb-ink-blue">
+            <Drawing name="triangle" /> changed, was <span class="wb-code">{before === undefined ? "not given" : field.secret ? "secret" : oneLine(before, 40)}</span>
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function JsonEditor({ text, problem, onInput }: { text: string; problem: string | null; onInput(text: string): void }): JSX.Element {
+  return (
+    <div class="wb-json">
+      <textarea
+        class={`wb-input wb-input-json${problem !== null ? " wb-input-wrong" : ""}`}
+        aria-label="Arguments as JSON"
+        aria-invalid={problem !== null ? "true" : undefined}
+        rows={Math.min(16, Math.max(5, text.split("\n").length))}
+        value={text}
+        spellcheck={false}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <p class="wb-problem" aria-live="polite">
+        {problem !== null ? (
+          <>
+            <Drawing name="octagon" ink="red" />
+            <span>{problem}</span>
+          </>
+        ) : null}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,172 @@
+// The shapes of the views, as `workbench/agents/views.py` draws them. Instants are UTC seconds, durations seconds.
+// Values are what `workbench/widgets/browser.py` sends: JSON, with marks for what JavaScript cannot hold.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface Action {
+  label: string;
+  command: string;
+  args: { [key: string]: Json };
+  enabled: boolean;
+}
+
+export type Tone = "plain" | "amber" | "violet" | "red";
+
+export interface NowLine {
+  tone: Tone;
+  shape: string;
+  strong: string;
+  text: string;
+  action: string | null;
+}
+
+export interface Life {
+  epoch: number;
+  began_at: number;
+  ended_at: number | null;
+  how: string | null;
+  by: string | null;
+}
+
+export interface Span {
+  began_at: number;
+  ended_at: number | null;
+  how: string;
+}
+
+export interface MessageRow {
+  kind: "message";
+  id: string;
+  who: string;
+  turn: number;
+  text: Json;
+  tokens: number | null;
+  streaming: boolean;
+  replayed: boolean;
+  spans: Span[];
+  took: number | null;
+}
+
+export interface StepRow {
+  name: string;
+  key: string;
+  status: string;
+  replayed: boolean;
+  ran_again: boolean;
+  spans: Span[];
+  took: number | null;
+}
+
+export interface Approval {
+  id: string;
+  run: string;
+  key: string;
+  agent: string;
+  tool: string;
+  call: string;
+  sentence: string;
+  act: string;
+  args: { [key: string]: Json };
+  schema: { [key: string]: Json };
+  asked_at: number;
+  expires_at: number | null;
+  status: string;
+  decided_by: string | null;
+  via: string | null;
+  reason: string | null;
+  decided_at: number | null;
+  effective_args: { [key: string]: Json } | null;
+  actions: Action[];
+}
+
+export interface Failure {
+  type?: string;
+  message?: string;
+  traceback?: Json;
+}
+
+export interface CallRow {
+  kind: "call";
+  id: string;
+  turn: number;
+  tool: string;
+  args: { [key: string]: Json };
+  call_id: string;
+  status: string;
+  note: string;
+  steps: StepRow[];
+  progress: string[];
+  result: Json;
+  error: Failure | null;
+  approval: Approval | null;
+  replayed: boolean;
+  spans: Span[];
+  took: number | null;
+}
+
+export type Row = MessageRow | CallRow;
+
+export interface RecoveryGroup {
+  group: string;
+  count: number;
+  parts: { part: string; has: string; does: string }[];
+}
+
+export interface RunView {
+  kind: "run";
+  id: string;
+  key: string;
+  agent: string;
+  model: string;
+  status: string;
+  alive: boolean;
+  killed_at: number | null;
+  killed_by: string | null;
+  elsewhere: string | null;
+  now: number;
+  request: string;
+  began_at: number;
+  ended_at: number | null;
+  lives: Life[];
+  usage: { model_calls: number; input_tokens: number; output_tokens: number; cost_microdollars: number | null };
+  budget: { used: number; limit: number; unit: string } | null;
+  now_line: NowLine;
+  rows: Row[];
+  recovery: RecoveryGroup[];
+  output: string[];
+  result: Json;
+  error: Failure | null;
+  committed: number;
+  uncommitted: number;
+  actions: Action[];
+}
+
+export interface ApprovalsView {
+  kind: "approvals";
+  now: number;
+  pending: Approval[];
+  decided: Approval[];
+  decided_total: number;
+  now_line: NowLine;
+  actions: Action[];
+}
+
+export interface ProcessView {
+  kind: "process";
+  name: string;
+  key: string | null;
+  status: string;
+  alive: boolean;
+  elsewhere: string | null;
+  now: number;
+  epoch: number | null;
+  pending: number;
+  next_wake: number | null;
+  error: Failure | null;
+  state: Json;
+  changed: string[];
+  committed: boolean;
+  now_line: NowLine;
+  lives: Life[];
+  actions: Action[];
+}
