@@ -194,3 +194,14 @@ async def test_a_price_is_known_for_a_provider_that_has_one():
 
     assert _cost(response("gpt-4o-mini")) == 150_000
     assert _cost(response("a model of my own")) is None
+
+
+async def test_a_named_provider_does_not_retry_on_its_own(monkeypatch):
+    async with OpenAIServer(Answer(status=500), Answer(status=500)) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "unused")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
+        with pytest.raises(ModelFailed) as failure:
+            await models.resolve("openai-chat:gpt-4o").ask(Request(None, [user_message("hi")]), print)
+
+    assert (failure.value.kind, len(server.requests)) == ("server", 1)

@@ -59,7 +59,8 @@ class LibraryModel:
         from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UserError
 
         messages, parameters = _messages(request.history), _parameters(request)
-        settings: Any = {"max_retries": 0, **request.settings}
+        retries = {} if "max_retries" in getattr(self._foreign, "unsupported_settings", ()) else {"max_retries": 0}
+        settings: Any = {**retries, **request.settings}
         try:
             async with model_request_stream(
                 self._foreign, messages, model_settings=settings, model_request_parameters=parameters
