@@ -22,6 +22,22 @@ const press = (page: HTMLElement, label: string, nth = 0): void => {
   buttons[nth]?.click();
 };
 
+/** The inbox while a reader rejects the first, has selected the second, and edits the third. */
+function edited(page: HTMLElement): void {
+  const cards = [...page.querySelectorAll<HTMLElement>(".wb-card")];
+  press(cards[0] as HTMLElement, "Reject…");
+  (cards[1] as HTMLElement).querySelector("input")?.click();
+  press(cards[2] as HTMLElement, "Edit…");
+  setTimeout(() => {
+    const [order, amount] = [...(cards[2] as HTMLElement).querySelectorAll<HTMLInputElement>("input.wb-input")];
+    for (const [input, text] of [[order, "A-101"], [amount, "25.00"]] as const) {
+      (input as HTMLInputElement).value = text;
+      input?.dispatchEvent(new Event("input", { bubbles: true }));
+      input?.focus();
+    }
+  }, 50);
+}
+
 const scenarios: Record<string, Scenario> = {
   running: { view: views.running, then: (page) => { press(page, "Show all"); press(page, "Output"); } },
   "running-fixed": { view: views.running },
@@ -30,7 +46,7 @@ const scenarios: Record<string, Scenario> = {
   recovered: { view: views.recovered },
   failed: { view: views.failed },
   gone: { view: views.running, then: (_, model) => model.die() },
-  inbox: { view: views.inbox, then: (page) => { press(page, "Reject…", 0); press(page, "Edit…", 1); } },
+  inbox: { view: views.inbox, then: edited },
   "inbox-empty": { view: views.emptyInbox },
   process: { view: views.process },
   disposed: { view: views.disposed },

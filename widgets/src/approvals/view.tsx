@@ -10,7 +10,7 @@ import { KeyList, useKeys } from "../parts/keys";
 import { useConnection, useSecond } from "../parts/live";
 import { Said } from "../parts/said";
 import { Drawing } from "../parts/shapes";
-import { count, json, plural } from "../parts/words";
+import { count, json } from "../parts/words";
 import type { Approval, ApprovalsView } from "../types";
 import { Decided } from "./decided";
 
@@ -151,7 +151,7 @@ function Selection({ shown, chosen, connection, live, onAll, onDone }: Selection
           <Button label="Back" cap="Esc" onPress={() => setReason(null)} />
         </>
       )}
-      <span class="wb-far wb-dim wb-wide">{plural(shown, "card")}, expiring first, then oldest</span>
+      <span class="wb-far wb-dim wb-wide">expiring first, then oldest</span>
       <Outcomes commands={commands} />
     </div>
   );

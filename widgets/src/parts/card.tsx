@@ -11,7 +11,7 @@ import { isSecret } from "./schema";
 import { useSettled } from "./settled";
 import { Drawing } from "./shapes";
 import { Value, whole } from "./values";
-import { elapsed, isCut, utc } from "./words";
+import { elapsed, isCut, pointer, utc } from "./words";
 
 const SOON = 300;
 
@@ -130,7 +130,7 @@ export function Card(props: CardProps): JSX.Element {
 async function complete(approval: Approval, path: string, connection: Connection<unknown>): Promise<{ [key: string]: Json }> {
   const args: { [key: string]: Json } = {};
   for (const [name, value] of Object.entries(approval.args)) {
-    args[name] = isCut(value) ? await whole(value, `${path}/args/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, connection) : value;
+    args[name] = isCut(value) ? await whole(value, `${path}/args${pointer(name)}`, connection) : value;
   }
   return args;
 }
@@ -142,7 +142,7 @@ function Arguments({ approval, path, connection }: { approval: Approval; path: s
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <Value value={value} path={`${path}/args/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`} connection={connection} secret={isSecret(approval.schema, name)} />
+            <Value value={value} path={`${path}/args${pointer(name)}`} connection={connection} secret={isSecret(approval.schema, name)} />
           </dd>
         </div>
       ))}

@@ -61,7 +61,7 @@ export function EditForm({ approval, args, commands, live, ready, onApprove, onB
             read={one}
             text={texts[one.field.name] ?? ""}
             before={args[one.field.name]}
-            onInput={(text) => setTexts({ ...texts, [one.field.name]: text })}
+            onInput={(text) => setTexts((held) => ({ ...held, [one.field.name]: text }))}
           />
         ))
       ) : (

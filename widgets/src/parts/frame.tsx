@@ -8,6 +8,9 @@ import { ActionButton, Button, type Commands, Outcomes, useCommands } from "./bu
 import { Drawing, Shape } from "./shapes";
 import { clock } from "./words";
 
+/** The one action that the view carries out itself. */
+export const SHOW = "Show approval";
+
 const FOOTER = new Set(["fork", "journal", "test", "compare"]);
 
 export function footerActions(actions: readonly Action[]): Action[] {
@@ -122,7 +125,8 @@ interface LineProps {
 export function Now(props: LineProps): JSX.Element {
   const { line } = props;
   const commands = useCommands(props.connection);
-  const action = props.actions.find((one) => one.label === line.action);
+  const show = line.action === SHOW && props.onShow !== undefined;
+  const action = props.actions.find((one) => one.label === line.action && one.label !== SHOW);
   return (
     <div class={`wb-now wb-now-${line.tone}`} ref={props.place} tabIndex={-1}>
       <span class="wb-now-shape">
@@ -131,8 +135,8 @@ export function Now(props: LineProps): JSX.Element {
       <p class="wb-now-says" role="status">
         <b>{line.strong}</b> {line.text}
       </p>
-      {line.action !== null && props.onShow !== undefined && action === undefined ? (
-        <Button small label={line.action} onPress={props.onShow} />
+      {show ? (
+        <Button small label={SHOW} onPress={() => props.onShow?.()} />
       ) : action !== undefined ? (
         <ActionButton small action={action} commands={commands} live={props.live} />
       ) : null}

@@ -132,6 +132,7 @@ const STATUSES: Record<string, [string, Ink]> = {
   replayed: ["replayed", "violet"],
   "still waits": ["diamond", "amber"],
   asleep: ["turning", "blue"],
+  unplugged: ["unplugged", "violet"],
 };
 
 /** The drawing and ink of a status word; a word that is not known is a dotted ring. */

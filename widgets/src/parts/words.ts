@@ -116,3 +116,8 @@ export function tail(id: string, parts = 2): string {
   const pieces = id.split("#");
   return pieces.length <= parts + 1 ? id : `…#${pieces.slice(-parts).join("#")}`;
 }
+
+/** A name as a part of a JSON pointer. */
+export function pointer(name: string): string {
+  return `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}

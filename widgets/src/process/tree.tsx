@@ -7,10 +7,11 @@ import { Button } from "../parts/buttons";
 import type { Folds } from "../parts/live";
 import { Drawing } from "../parts/shapes";
 import { Value } from "../parts/values";
-import { count, isCut, json, oneLine, plural, visible } from "../parts/words";
+import { count, isCut, json, oneLine, plural, pointer, size, visible } from "../parts/words";
 import type { Json, ProcessView } from "../types";
 
 const MANY = 50;
+const LONG = 120;
 
 export function Tree({ view, connection, folds }: { view: ProcessView; connection: Connection<unknown>; folds: Folds }): JSX.Element {
   const [as, setAs] = useState<"tree" | "json">("tree");
@@ -55,7 +56,7 @@ function Branch(props: BranchProps): JSX.Element {
   return (
     <>
       {members.slice(0, MANY).map(([name, value]) => (
-        <Member key={name} {...props} name={name} value={value} path={`${props.path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`} />
+        <Member key={name} {...props} name={name} value={value} path={`${props.path}${pointer(name)}`} />
       ))}
       {members.length > MANY && <p class="wb-tree-row wb-dim">{count(members.length - MANY)} more; JSON shows all</p>}
     </>
@@ -89,18 +90,45 @@ function Member(props: BranchProps & { name: string }): JSX.Element {
   );
 }
 
-function Leaf({ name, value, path, depth, changed, connection }: BranchProps & { name: string }): JSX.Element {
+function Leaf({ name, value, path, depth, changed, folds, connection }: BranchProps & { name: string }): JSX.Element {
   const marked = changed.has(path);
-  const long = isCut(value) || json(value).length > 120;
+  const text = isCut(value) ? null : json(value);
+  if (text === null || text.length > LONG) return <LongLeaf name={name} value={value} path={path} depth={depth} marked={marked} folds={folds} connection={connection} />;
   return (
     <div class={`wb-tree-row${marked ? " wb-tree-changed" : ""}`} style={{ paddingLeft: `${12 + depth * 16}px` }}>
       <span class="wb-tree-mark">{marked && <Drawing name="triangle" ink="blue" />}</span>
-      <span class={`wb-code${long ? "" : " wb-tree-line"}`}>
+      <span class="wb-code wb-tree-line">
         {name === "" ? "" : `${visible(name)} `}
-        {long ? <Value value={value} path={`/state${path}`} connection={connection} /> : marked ? <b>{oneLine(value)}</b> : oneLine(value)}
+        {marked ? <b>{oneLine(value)}</b> : oneLine(value)}
         {marked && <span class="wb-heard"> changed</span>}
       </span>
     </div>
+  );
+}
+
+interface LongProps extends Omit<BranchProps, "changed"> {
+  name: string;
+  marked: boolean;
+}
+
+/** A long value: its beginning and size in the row, the whole of it below when opened. */
+function LongLeaf({ name, value, path, depth, marked, folds, connection }: LongProps): JSX.Element {
+  const open = folds.is(`state ${path}`, false);
+  const inset = { paddingLeft: `${12 + depth * 16}px` };
+  return (
+    <>
+      <button type="button" class={`wb-tree-row wb-unfold${marked ? " wb-tree-changed" : ""}`} style={inset} aria-expanded={open} data-wb-stop="" onClick={() => folds.set(`state ${path}`, !open)}>
+        <Drawing name={marked ? "triangle" : open ? "down" : "right"} />
+        <span class="wb-code wb-tree-line">
+          {visible(name)} {oneLine(value, 60)} <span class="wb-dim">{size(isCut(value) ? value.bytes : new TextEncoder().encode(json(value)).length)}</span>
+        </span>
+      </button>
+      {open && (
+        <div class="wb-tree-row" style={inset}>
+          <Value value={value} path={`/state${path}`} connection={connection} />
+        </div>
+      )}
+    </>
   );
 }
 

@@ -11,7 +11,7 @@ import { memo } from "../parts/memo";
 import { Drawing, Shape } from "../parts/shapes";
 import { Stream } from "../parts/stream";
 import { Value } from "../parts/values";
-import { argumentsLine, clock, count, elapsed, isCut, oneLine, plural, tail, took, utc } from "../parts/words";
+import { argumentsLine, clock, count, elapsed, isCut, json, oneLine, plural, tail, took, utc } from "../parts/words";
 import type { CallRow, Failure, Json, MessageRow, Row, StepRow } from "../types";
 
 export interface RowContext {
@@ -151,15 +151,19 @@ function Ending({ row, gone }: { row: CallRow; gone: boolean }): JSX.Element | n
   return row.error !== null ? <span class="wb-said wb-ink-red">{row.error.type}</span> : null;
 }
 
+const PLAIN = 60; // a value this short is all there in the row above
+
 function Inside({ row, index, context }: { row: CallRow; index: number; context: RowContext }): JSX.Element {
   const path = `/rows/${index}`;
   const waits = row.approval?.status === "pending";
   const unfinished = row.status === "running";
+  const more = row.steps.length > 0 || row.approval !== null || row.error !== null;
+  const plain = (value: Json): boolean => more && !unfinished && !isCut(value) && json(value).length <= PLAIN;
   return (
-    <div class="wb-inside">
-      {!waits && (
+    <div class={`wb-inside${waits ? " wb-inside-waits" : ""}`}>
+      {!waits && !plain(row.args) && (
         <Sub label="arguments" hidden="slim">
-          <Value value={row.args as Json} path={`${path}/args`} connection={context.connection} />
+          <Value value={row.args} path={`${path}/args`} connection={context.connection} />
         </Sub>
       )}
       {row.approval !== null && !waits && (
@@ -173,7 +177,7 @@ function Inside({ row, index, context }: { row: CallRow; index: number; context:
       {(unfinished || row.progress.length > 0) && <Sub label="progress">{row.progress[row.progress.length - 1] ?? <span class="wb-dim">not yet</span>}</Sub>}
       {row.error !== null ? (
         <Broken error={row.error} path={path} context={context} id={row.id} />
-      ) : row.status === "success" ? (
+      ) : row.status === "success" && !plain(row.result) ? (
         <Sub label="result">
           <Value value={row.result} path={`${path}/result`} connection={context.connection} />
         </Sub>
@@ -236,7 +240,7 @@ function Step({ step, context }: { step: StepRow; context: RowContext }): JSX.El
       </span>
       <span class="wb-sub-label">
         <span class="wb-wide">step </span>
-        <b class="wb-step-name">{step.name}</b>
+        <span class="wb-step-name">{step.name}</span>
       </span>
       <span class="wb-sub-value wb-dim wb-wide">
         {step.replayed ? (

@@ -25,6 +25,8 @@ interface TimelineProps {
 }
 
 const AT_END = 24;
+const HEIGHT = 380;
+const AROUND = 80; // the axis, the card's row and its margins
 
 export function Timeline(props: TimelineProps): JSX.Element {
   const { view, until, folds } = props;
@@ -59,7 +61,10 @@ export function Timeline(props: TimelineProps): JSX.Element {
   };
   useLayoutEffect(() => {
     const element = box.current;
-    if (element === null || !props.fixed) return;
+    if (element === null) return;
+    const card = element.querySelector<HTMLElement>("[data-wb-card]");
+    element.style.height = props.fixed && card !== null ? `${Math.max(HEIGHT, card.offsetHeight + AROUND)}px` : "";
+    if (!props.fixed) return;
     if (following.current) {
       element.scrollTop = element.scrollHeight;
       seen.current = view.rows.length;

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Connection } from "../model";
 import { Button } from "../parts/buttons";
-import { Budget, Fact, Footer, footerActions, Header, lineFor, Now } from "../parts/frame";
+import { Budget, Fact, Footer, footerActions, Header, lineFor, Now, SHOW } from "../parts/frame";
 import { KeyList, useKeys } from "../parts/keys";
 import { useConnection, useFolds, useSecond } from "../parts/live";
 import { Said } from "../parts/said";
@@ -44,7 +44,7 @@ function Panel({ view, connection, paused, setPaused }: PanelProps): JSX.Element
   const killed = !view.alive && !ended;
   useKeys(root, { onList: () => setKeys(!keys), onLeave: () => place.current?.focus() });
   const pending = view.rows.flatMap((row) => (row.kind === "call" && row.approval?.status === "pending" ? [row.approval] : []));
-  const until = ended ? (view.ended_at as number) : killed ? (view.killed_at ?? view.now) : paused !== null ? view.now : now;
+  const until = ended ? (view.ended_at as number) : killed ? (view.killed_at ?? view.now) : gone || paused !== null ? view.now : now;
 
   const showApproval = (): void => {
     const first = pending[0];
@@ -71,7 +71,7 @@ function Panel({ view, connection, paused, setPaused }: PanelProps): JSX.Element
         status={<RunStatus view={view} gone={gone} killed={killed} />}
         name={view.agent}
         id={view.id}
-        actions={view.actions.filter((action) => action.label !== "Show approval")}
+        actions={view.actions.filter((action) => action.label !== SHOW)}
         elsewhere={said === null ? view.now_line.action : "Recover"}
         connection={wide}
         live={live}
