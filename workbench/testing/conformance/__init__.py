@@ -1,0 +1,35 @@
+"""The laws of a store: what every keeper promises, as functions that ship with the package.
+
+A keeper certifies in three lines of its own tests:
+
+    @pytest.mark.parametrize("law", laws(), ids=str)
+    async def test_the_keeper_keeps(law, make_store):
+        await law(make_store)
+
+`make_store()` gives a keeper that is not open yet; each call gives one more host of the same place.
+"""
+
+from __future__ import annotations
+
+from workbench.testing.conformance.claims import CLAIMS
+from workbench.testing.conformance.journal import JOURNAL
+from workbench.testing.conformance.law import Law, MakePlace, MakeStore
+from workbench.testing.conformance.records import RECORDS
+
+__all__ = ["Law", "MakePlace", "MakeStore", "check", "laws"]
+
+
+def laws() -> tuple[Law, ...]:
+    """Every law, in the order in which they are best read."""
+    return (*JOURNAL, *CLAIMS, *RECORDS)
+
+
+async def check(make_place: MakePlace) -> dict[str, BaseException]:
+    """Run every law against a fresh place of its own; gives the laws that fail, by name, with what they said."""
+    broken: dict[str, BaseException] = {}
+    for law in laws():
+        try:
+            await law(make_place())
+        except Exception as error:  # noqa: PERF203 - one law's failure says nothing of the next
+            broken[law.name] = error
+    return broken
