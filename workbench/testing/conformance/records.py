@@ -72,7 +72,12 @@ async def records_are_found_oldest_first(open_store: Open, clock: ManualClock) -
     """Without it, an inbox shows the newest request first, or another's."""
     store = await open_store()
     now = clock.now()
-    for id, key, at in (("a1", "run:1", now), ("a2", "run:2", now + 2), ("a3", "run:1", now + 1), ("a4", "run:1", now + 1)):
+    for id, key, at in (
+        ("a1", "run:1", now),
+        ("a2", "run:2", now + 2),
+        ("a3", "run:1", now + 1),
+        ("a4", "run:1", now + 1),
+    ):
         await store.put_record("approval", id, key, "{}", status="pending", at=at)
     await store.put_record("question", "q1", "run:1", "{}", status="pending", at=now)
     await store.decide_record("approval", "a1", expect="pending", status="approved", decision="1", at=now)
@@ -119,7 +124,13 @@ async def history_has_everything_in_the_order_of_writing(open_store: Open, clock
     ids = [entry.id for entry in history]
     assert ids == sorted(set(ids))
     life, message, step, attempt, answer = history[:5]
-    assert (life.epoch, life.at, life.ended_at, life.how, life.by) == (epoch, clock.now() - 1, clock.now(), "disposed", "you")
+    assert (life.epoch, life.at, life.ended_at, life.how, life.by) == (
+        epoch,
+        clock.now() - 1,
+        clock.now(),
+        "disposed",
+        "you",
+    )
     assert (message.payload, message.call_id, message.at, message.epoch) == ('"pay"', "call-1", clock.now() - 1, epoch)
     assert step.step == StepRecord("", "charge", 0, '"paid"', took=0.5, epoch=epoch)
     assert (step.at, attempt.step is not None) == (clock.now(), True)

@@ -1,0 +1,30 @@
+"""The laws bite: a keeper that is broken in one way fails exactly the law that forbids it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from broken import BROKEN
+
+from workbench.store.memory import MemoryStore, Room
+from workbench.testing.conformance import check, laws
+from workbench.testing.conformance.journal import JOURNAL
+
+
+async def test_a_sound_keeper_breaks_no_law() -> None:
+    assert await check(lambda: partial(MemoryStore, Room())) == {}
+
+
+@pytest.mark.parametrize(("keeper", "law"), BROKEN.items(), ids=lambda each: getattr(each, "__name__", None))
+async def test_a_broken_keeper_fails_exactly_one_law(keeper: type[MemoryStore], law: str) -> None:
+    assert list(await check(lambda: partial(keeper, Room()))) == [law]
+
+
+def test_each_law_of_the_reference_has_a_control() -> None:
+    assert {law.name for law in JOURNAL[:28]} <= set(BROKEN.values())
+
+
+def test_each_law_says_what_breaks_without_it() -> None:
+    assert [law.name for law in laws() if not (law.__doc__ or "").startswith("Without it, ")] == []
+    assert len({law.name for law in laws()}) == len(laws())
