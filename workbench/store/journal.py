@@ -1,11 +1,14 @@
 """The journal: what a store promises to durable processes, as eight verbs, and the three protocols beside them.
 
-- A payload is text: what `workbench.plain` made. A store keeps it and gives it back to the letter; it never looks inside.
+- A payload is text: what `workbench.plain` made. A store keeps it and gives it back to the letter; it never looks
+  inside.
 - Every write is conditional on the epoch that `load` gave; a stale one raises `Fenced` and changes nothing.
-- A verb returns an awaitable that is done once COMMIT returned. Its row is queued when the verb is *called*, so writes land in call
-  order, and many writers share one transaction.
-- `commit` is one transaction: snapshot, version, cursor, answers, dead letter and wake time land together or not at all.
-- A key with unacknowledged messages keeps a wake time, so work in flight is never stranded: `load` leaves the wake alone.
+- A verb returns an awaitable that is done once COMMIT returned. Its row is queued when the verb is *called*, so writes
+  land in call order, and many writers share one transaction.
+- `commit` is one transaction: snapshot, version, cursor, answers, dead letter and wake time land together or not at
+  all.
+- A key with unacknowledged messages keeps a wake time, so work in flight is never stranded: `load` leaves the wake
+  alone.
 
 Instants are UTC seconds, sizes bytes. Source: PROCESSES 2.11 to 2.13 and B.4, DESIGN sections 2 and 4.
 Knows nothing of processes, agents or JSON.
@@ -13,9 +16,11 @@ Knows nothing of processes, agents or JSON.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
 
 __all__ = [
     "Activation",
@@ -38,10 +43,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What an activation starts from. `snapshot` is absent (None) until a commit wrote one; a null state is the text `null`.
+    """What an activation starts from.
+
+    `snapshot` is absent (None) until a commit wrote one; a null state is the text `null`.
 
     `cut_off` says that the activation before this one never said how it ended: its host died or was fenced.
-    `open_calls` are the calls at or before the cursor that have no answer yet (parked), so that a retry attaches to them.
+    `open_calls` are the calls at or before the cursor that have no answer yet (parked), so that a retry attaches to
+    them.
     """
 
     epoch: int
@@ -65,8 +73,9 @@ class Logged:
 class StepRecord:
     """What one step of one message left behind.
 
-    `kind` is `step` (the payload is its result), `sleep` (the payload is the instant it ends), `failure` (the payload is how it
-    failed) or `attempt` (a delivery that failed; `occurrence` counts them). `position` is its place in its branch in the order of asking. `began_at` is an instant, `took` seconds.
+    `kind` is `step` (the payload is its result), `sleep` (the payload is the instant it ends), `failure` (the payload
+    is how it failed) or `attempt` (a delivery that failed; `occurrence` counts them). `position` is its place in its
+    branch in the order of asking. `began_at` is an instant, `took` seconds.
     """
 
     branch: str
@@ -94,7 +103,8 @@ class DeadLetter:
 class Commit:
     """The end of one message: everything in it lands in one transaction.
 
-    `answers` are `(call id, payload)`. `wake_at` becomes the key's wake if messages remain past `cursor`; with none left the wake is cleared.
+    `answers` are `(call id, payload)`. `wake_at` becomes the key's wake if messages remain past `cursor`; with none
+    left the wake is cleared.
     """
 
     snapshot: str | None
@@ -109,7 +119,10 @@ class Journal(Protocol):
     """The eight verbs."""
 
     def load(self, key: str) -> Awaitable[Loaded]:
-        """Begin an activation: a new epoch above all earlier ones of the key. An unknown key is empty. Leaves state and wake alone."""
+        """Begin an activation: a new epoch above all earlier ones of the key.
+
+        An unknown key is empty. Leaves state and wake alone.
+        """
         ...
 
     def append(
@@ -147,13 +160,19 @@ class Journal(Protocol):
         ...
 
     def due(self, now: float, until: float, limit: int) -> Awaitable[list[str]]:
-        """Keys whose wake is at or before `now`, earliest first, at most `limit`; each one's wake moves to `until` in the same operation."""
+        """Keys whose wake is at or before `now`, earliest first, at most `limit`.
+
+        Each one's wake moves to `until` in the same operation.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One running bench: who owns keys. `until` is the end of its lease; a host of this machine may be known dead before."""
+    """One running bench: who owns keys.
+
+    `until` is the end of its lease; a host of this machine may be known dead before.
+    """
 
     id: str
     label: str
@@ -186,7 +205,10 @@ class Claims(Protocol):
         ...
 
     def claim(self, key: str, *, force: bool = False) -> Awaitable[Host | None]:
-        """Make this host the owner; gives None, or the other live host that owns the key (then nothing changed). `force` takes it."""
+        """Make this host the owner; gives None, or the other live host that owns the key (then nothing changed).
+
+        `force` takes it.
+        """
         ...
 
     def renew(self, until: float) -> Awaitable[None]:
@@ -194,7 +216,10 @@ class Claims(Protocol):
         ...
 
     def release(self, key: str, epoch: int, how: str, by: str) -> Awaitable[None]:
-        """End the activation `epoch` in the record of lives (`how`: done, crashed, disposed, killed, fenced) and own the key no more."""
+        """End the activation `epoch` in the record of lives and own the key no more.
+
+        `how` is done, crashed, disposed, killed or fenced.
+        """
         ...
 
 
@@ -211,9 +236,12 @@ class Inbox(Protocol):
         definition: str | None = None,
         args: str | None = None,
     ) -> Awaitable[int]:
-        """Add a message without an epoch. A key that no live host owns gets it in its log at once; else its owner moves it there.
+        """Add a message without an epoch.
 
-        Wakes the key at `wake` if it has no wake. With `id` a second post of the same id adds nothing. Gives a number above 0.
+        A key that no live host owns gets it in its log at once; else its owner moves it there.
+
+        Wakes the key at `wake` if it has no wake. With `id` a second post of the same id adds nothing. Gives a number
+        above 0.
         """
         ...
 
@@ -235,7 +263,10 @@ class Inbox(Protocol):
         ...
 
     def posted(self) -> Awaitable[list[str]]:
-        """The keys that this host owns and that have posts waiting. A read of what is committed; it waits for nothing."""
+        """The keys that this host owns and that have posts waiting.
+
+        A read of what is committed; it waits for nothing.
+        """
         ...
 
 
@@ -272,7 +303,10 @@ class Entry:
 
 
 class Records(Protocol):
-    """Rows that are found by what they hold: approvals today. `body` is a payload; `status` moves by compare-and-set."""
+    """Rows that are found by what they hold: approvals today.
+
+    `body` is a payload; `status` moves by compare-and-set.
+    """
 
     def put_record(self, kind: str, id: str, key: str, body: str, *, status: str, at: float) -> Awaitable[bool]:
         """Add a row; gives False and changes nothing when the id is there already."""
@@ -281,7 +315,7 @@ class Records(Protocol):
     def decide_record(
         self, kind: str, id: str, *, expect: str, status: str, decision: str, at: float
     ) -> Awaitable[bool]:
-        """Move `status` from `expect`, keep `decision` with it and wake the row's key now, in one transaction; False when it had moved.
+        """Move `status` from `expect`, keep `decision` with it and wake the key, in one transaction; False when it had moved.
 
         Written with synchronous FULL whatever the durability of the bench.
         """
@@ -339,7 +373,10 @@ class Store(Journal, Claims, Inbox, Records, Glance, Protocol):
         ...
 
     def open(self, *, label: str, lease: float, now: Callable[[], float]) -> Awaitable[None]:
-        """Connect, make or migrate the schema, join as a host. A keeper's constructor does no I/O. Raises: NotAStore."""
+        """Connect, make or migrate the schema, join as a host.
+
+        A keeper's constructor does no I/O. Raises: NotAStore.
+        """
         ...
 
     def close(self) -> Awaitable[None]:
@@ -371,5 +408,5 @@ class Store(Journal, Claims, Inbox, Records, Glance, Protocol):
         ...
 
     def prune(self, before: float) -> Awaitable[int]:
-        """Forget answers given before `before`, committed messages and steps older than it; gives how many rows went."""
+        """Forget answers, committed messages and steps that are older than `before`; gives how many rows went."""
         ...

@@ -1,7 +1,8 @@
 """The memory keeper: everything a store promises but to outlive its process; for tests and `":memory:"`.
 
 - Several stores over one `Room` are several hosts of one place, as several connections to one file are.
-- A write is done when it is called; its awaitable is ready. It refuses what SQL would refuse: a payload that is no text, half a character.
+- A write is done when it is called; its awaitable is ready. It refuses what SQL would refuse: a payload that is no
+  text, half a character.
 - Dataclasses and text only go in and out, so nothing of the caller's can be changed later.
 
 Certified by the same laws as every keeper (`workbench.testing.conformance`).
@@ -13,10 +14,9 @@ import asyncio
 import itertools
 import os
 import uuid
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.errors import BadInput, Fenced, StoreError
 from workbench.store.journal import (
@@ -31,6 +31,9 @@ from workbench.store.journal import (
     Record,
     StepRecord,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 __all__ = ["MemoryStore", "Room"]
 

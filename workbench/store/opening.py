@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from workbench.errors import BadInput
-from workbench.store.journal import Store
 from workbench.store.memory import MemoryStore
 from workbench.store.sqlite.keeper import SQLiteStore
+
+if TYPE_CHECKING:
+    from workbench.store.journal import Store
 
 __all__ = ["store_for"]
 

@@ -1,7 +1,7 @@
 """The test clock: time that moves only when a test says so.
 
-- `advance` stops at every instant somebody waits for and lets the loop run until it is idle there, so things happen in the order of
-  their instants and a test needs no sleep.
+- `advance` stops at every instant somebody waits for and lets the loop run until it is idle there, so things happen in
+  the order of their instants and a test needs no sleep.
 - `set_back` moves the wall time back, as an administrator would, and leaves `monotonic` alone.
 
 Idle means that the loop has nothing ready to run and that nothing told of by `busy_while` is at work in a thread.
@@ -12,7 +12,10 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["ManualClock"]
 

@@ -1,6 +1,7 @@
 """Keepers that are broken in one way each: the negative controls of the laws.
 
-Each is the memory keeper with one verb spoilt. Its name says what is wrong with it; `BROKEN` says which law must notice.
+Each is the memory keeper with one verb spoilt. Its name says what is wrong with it; `BROKEN` says which law must
+notice.
 """
 
 from __future__ import annotations

@@ -8,10 +8,13 @@ Invisible above the keeper. States are not in here: they are replaced in place, 
 
 from __future__ import annotations
 
-import sqlite3
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from workbench.errors import StoreError
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["INLINE", "fold", "sweep", "unfold"]
 

@@ -1,7 +1,7 @@
 """Claims: who owns a key, and the lives that it had.
 
-Jobs of the ledger: each function gives one, to be run inside a transaction. A key's owner counts while its host is alive
-(`workbench.store.sqlite.hosts`); what a dead host owned is anyone's.
+Jobs of the ledger: each function gives one, to be run inside a transaction. A key's owner counts while its host is
+alive (`workbench.store.sqlite.hosts`); what a dead host owned is anyone's.
 """
 
 from __future__ import annotations
@@ -30,12 +30,9 @@ PARKED = """
 """
 UNFINISHED = "SELECT id, epoch, began_at FROM activations WHERE key = ? AND how IS NULL"
 LAST_WROTE = """
-    WITH RECURSIVE line (prev, epoch, at) AS (
-        SELECT prev, epoch, at FROM entries WHERE id IN (?1, ?2)
-        UNION ALL
-        SELECT e.prev, e.epoch, e.at FROM line JOIN entries e ON e.id = line.prev WHERE line.epoch > ?3 OR line.epoch = 0
-    )
-    SELECT max(at) FROM line WHERE epoch = ?3
+    WITH RECURSIVE line (prev, epoch, at) AS ( SELECT prev, epoch, at FROM entries WHERE id IN (?1, ?2) UNION ALL SELECT
+    e.prev, e.epoch, e.at FROM line JOIN entries e ON e.id = line.prev WHERE line.epoch > ?3 OR line.epoch = 0 ) SELECT
+    max(at) FROM line WHERE epoch = ?3
 """
 LOST = "UPDATE activations SET how = 'lost', ended_at = ? WHERE id = ?"
 BEGAN = "INSERT INTO activations (id, key, epoch, host, began_at) VALUES (?, ?, ?, ?, ?)"

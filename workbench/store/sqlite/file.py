@@ -1,8 +1,8 @@
 """The file: how a path becomes a connection to a store, or an error that leaves it as it was.
 
 - What is there is looked at through a read-only connection first; nothing that is not a store is ever written to.
-- Four processes that open one new file at once all succeed: the switch to WAL is tried again every 10 ms, then the tables are made inside
-  one BEGIN IMMEDIATE, by whoever comes first.
+- Four processes that open one new file at once all succeed: the switch to WAL is tried again every 10 ms, then the
+  tables are made inside one BEGIN IMMEDIATE, by whoever comes first.
 - A connection has `isolation_level=None`: transactions begin where the code says so.
 
 Blocks; call it off the loop. Knows nothing of keys or hosts.
@@ -46,7 +46,7 @@ def open_file(path: str, durability: str) -> sqlite3.Connection:
 
 
 def connect(path: str, *, timeout: float = RETRY) -> sqlite3.Connection:
-    """A connection that waits `timeout` seconds for others and begins transactions where the code says so; for one thread at a time."""
+    """A connection that waits `timeout` seconds for others; for one thread at a time."""
     return sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, cached_statements=256)
 
 
@@ -99,7 +99,7 @@ def _look_inside(path: str) -> None:
                 ) from error
             if time.monotonic() > deadline:
                 raise _unusable(path, f"it stays locked ({error})", "close the program that holds it") from error
-            time.sleep(RETRY)  # noqa: ASYNC251 - off the loop
+            time.sleep(RETRY)
         finally:
             reader.close()
 

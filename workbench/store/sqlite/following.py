@@ -1,17 +1,21 @@
 """Following: noticing that another host wrote to the file.
 
-`PRAGMA data_version` of the write connection moves when any other connection commits and never through our own writes. While somebody watches it
-is read every 20 ms (3 µs), or found moved by the batch that was just written. Knows nothing of what was written.
+`PRAGMA data_version` of the write connection moves when any other connection commits and never through our own writes.
+While somebody watches it is read every 20 ms (3 µs), or found moved by the batch that was just written. Knows nothing
+of what was written.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from workbench.store.sqlite.ledger import Ledger
-from workbench.store.sqlite.writer import Writer
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from workbench.store.sqlite.ledger import Ledger
+    from workbench.store.sqlite.writer import Writer
 
 __all__ = ["Follower"]
 

@@ -1,10 +1,10 @@
 """Hosts: who shares a store file, and which of them are alive.
 
-- Host i holds byte i of the lock file beside the database as a POSIX record lock, from joining to leaving. The kernel frees it the moment
-  the process ends, so a host of this machine whose byte is free is dead at once, even as a zombie, and one that holds it is alive however long
-  its loop is blocked.
-- Closing *any* descriptor of a file drops all record locks that the process has on it: there is one descriptor per lock file in a process,
-  shared by all its stores and closed by the last.
+- Host i holds byte i of the lock file beside the database as a POSIX record lock, from joining to leaving. The kernel
+  frees it the moment the process ends, so a host of this machine whose byte is free is dead at once, even as a zombie,
+  and one that holds it is alive however long its loop is blocked.
+- Closing *any* descriptor of a file drops all record locks that the process has on it: there is one descriptor per lock
+  file in a process, shared by all its stores and closed by the last.
 - Where record locks do not work, or a host runs on another machine, its lease decides.
 
 Knows nothing of keys.
@@ -12,16 +12,19 @@ Knows nothing of keys.
 
 from __future__ import annotations
 
-import asyncio
 import os
-import sqlite3
 import sys
 import threading
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.store.journal import Host
+
+if TYPE_CHECKING:
+    import asyncio
+    import sqlite3
 
 if sys.platform != "win32":
     import fcntl
@@ -39,7 +42,10 @@ _guard = threading.Lock()
 
 
 class LockFile:
-    """The lock file of one store, in this process. `slots` are the bytes that our hosts hold, each with the loop that its host lives on."""
+    """The lock file of one store, in this process.
+
+    `slots` are the bytes that our hosts hold, each with the loop that its host lives on.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -145,7 +151,7 @@ def read_host(connection: sqlite3.Connection, member: Member, slot: int, now: fl
 
 
 def machine() -> str:
-    """What two processes have in common exactly while record locks between them mean something: the boot of their kernel."""
+    """What two processes have in common while record locks between them mean something: the boot of their kernel."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

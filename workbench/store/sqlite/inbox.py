@@ -1,7 +1,7 @@
 """The inbox: messages for a key from who does not own it.
 
-Jobs of the ledger. A key that no live host owns has the message in its log at once. A live owner is the one writer of its log: the message
-waits in `inbox` until the owner collects it. What waits keeps its order, so nothing overtakes it.
+Jobs of the ledger. A key that no live host owns has the message in its log at once. A live owner is the one writer of
+its log: the message waits in `inbox` until the owner collects it. What waits keeps its order, so nothing overtakes it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ IS_LOGGED = "SELECT 1 FROM answers WHERE key = ? AND call_id = ? AND (message IS
 def post(
     key: str, member: Member, message: str, id: str | None, wake: float | None, definition: str | None, args: str | None
 ) -> Job[int]:
-    """Add a message without an epoch; gives its number. With `id`, a second post of the same id adds nothing and gives the first number."""
+    """Add a message without an epoch; gives its number.
+
+    With `id`, a second post of the same id adds nothing and gives the first number.
+    """
 
     def job(ledger: Ledger) -> int:
         known = ledger.make(key)
@@ -57,7 +60,10 @@ def _leave(ledger: Ledger, known: Known, message: str, id: str | None, wake: flo
 
 
 def collect(key: str, epoch: int) -> Job[list[Logged]]:
-    """Move what was posted to a key into its log, in order; gives what was moved. A call that its owner logged meanwhile is not logged again."""
+    """Move what was posted to a key into its log, in order; gives what was moved.
+
+    A call that its owner logged meanwhile is not logged again.
+    """
 
     def job(ledger: Ledger) -> list[Logged] | BaseException:
         known = ledger.known(key)

@@ -2,7 +2,8 @@
 
 - A verb queues its write when it is called and gives a future; nothing above it sees batches, threads or SQL.
 - A read first waits for what was queued before it, except `result`. It holds no snapshot across an await.
-- `durability="process"` survives the death of every process and may lose the last commits in a power cut; approvals and decisions survive both.
+- `durability="process"` survives the death of every process and may lose the last commits in a power cut; approvals and
+  decisions survive both.
 
 Source: DESIGN rules 2 and 3, RECIPES "The SQLite writer" and "Leases, owners, other kernels".
 """
@@ -11,28 +12,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
-from collections.abc import Awaitable, Callable
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from workbench.errors import BadInput, StoreError
-from workbench.store.journal import (
-    Activation,
-    Commit,
-    DeadLetter,
-    Entry,
-    Host,
-    KeyInfo,
-    Loaded,
-    Logged,
-    Record,
-    StepRecord,
-)
 from workbench.store.sqlite import claims, hosts, inbox, pruning, reading, records
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import APPEND, COMMIT, JOB, STEP, Job, Ledger
 from workbench.store.sqlite.writer import Writer
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Awaitable, Callable
+
+    from workbench.store.journal import (
+        Activation,
+        Commit,
+        DeadLetter,
+        Entry,
+        Host,
+        KeyInfo,
+        Loaded,
+        Logged,
+        Record,
+        StepRecord,
+    )
 
 __all__ = ["SQLiteStore"]
 
@@ -40,7 +44,10 @@ T = TypeVar("T")
 
 
 class SQLiteStore:
-    """The store in the file at `path`, which `open` makes if there is none. Implements `workbench.store.journal.Store`."""
+    """The store in the file at `path`, which `open` makes if there is none.
+
+    Implements `workbench.store.journal.Store`.
+    """
 
     def __init__(self, path: str | os.PathLike[str], *, durability: Literal["full", "process"] = "full") -> None:
         if durability not in ("full", "process"):
@@ -57,7 +64,10 @@ class SQLiteStore:
         return self._member.host
 
     async def open(self, *, label: str, lease: float, now: Callable[[], float]) -> None:
-        """Connect, make or migrate the tables, join as a host whose lease is `lease` seconds of `now`. Raises: NotAStore."""
+        """Connect, make or migrate the tables, join as a host whose lease is `lease` seconds of `now`.
+
+        Raises: NotAStore.
+        """
         if self._open:
             raise StoreError(f"the store {self.path!r} is open already; close it first")
         loop = asyncio.get_running_loop()

@@ -1,10 +1,12 @@
 """The ledger: how a batch of writes becomes one transaction.
 
-- One `BEGIN IMMEDIATE … COMMIT` per batch, with one `executemany` per statement. Rows are numbered and judged in the order of the batch;
-  what one write leaves is what the next one sees.
-- What a write must know of its key (epoch, last number, cursor, wake) is remembered between transactions. `PRAGMA data_version`, read inside the
-  transaction, says whether another connection wrote since; then it is read again. Our own writes leave it alone.
-- A stale write is refused alone; the others of its batch land. A batch that fails is tried again in halves, so only the culprit fails.
+- One `BEGIN IMMEDIATE … COMMIT` per batch, with one `executemany` per statement. Rows are numbered and judged in the
+  order of the batch; what one write leaves is what the next one sees.
+- What a write must know of its key (epoch, last number, cursor, wake) is remembered between transactions. `PRAGMA
+  data_version`, read inside the transaction, says whether another connection wrote since; then it is read again. Our
+  own writes leave it alone.
+- A stale write is refused alone; the others of its batch land. A batch that fails is tried again in halves, so only the
+  culprit fails.
 
 Used by one thread at a time, under the writer's lock. Knows nothing of futures or loops.
 """
@@ -14,13 +16,15 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
-from workbench.store.journal import Commit, StepRecord
 from workbench.store.sqlite.blobs import INLINE, fold
 from workbench.store.sqlite.file import PATIENCE, is_busy
 from workbench.store.sqlite.schema import LAST_ID
+
+if TYPE_CHECKING:
+    from workbench.store.journal import Commit, StepRecord
 
 __all__ = ["APPEND", "COMMIT", "JOB", "NOTHING", "STEP", "Busy", "Job", "Known", "Ledger", "Write"]
 
@@ -29,10 +33,15 @@ T = TypeVar("T")
 APPEND, STEP, COMMIT, JOB, NOTHING = range(5)
 
 Write: TypeAlias = tuple[Any, ...]
-"""A queued write: its kind (above), then its parts as `Ledger._append` and its siblings unpack them. A tuple, because it is made per message."""
+"""A queued write: its kind (above), then its parts as `Ledger._append` and its siblings unpack them.
+
+A tuple, because it is made per message.
+"""
 
 Job: TypeAlias = Callable[["Ledger"], "T | BaseException"]
-"""A write of another shape: runs inside the transaction, at its place in the batch. It may run twice; it gives a value, or an error to raise.
+"""A write of another shape: runs inside the transaction, at its place in the batch.
+
+It may run twice; it gives a value, or an error to raise.
 
 Queued as `(JOB, job, full)`; `full` makes its transaction survive a power cut whatever the durability of the store.
 """
@@ -47,7 +56,8 @@ MAKE_STATE = "INSERT INTO states (key) VALUES (?)"
 # No parameter of these is ever None: binding one costs a search for an adapter, as much as the row itself.
 MESSAGE = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload) VALUES (?, ?, ?, 'message', ?, ?, ?, ?)"
 CALL = """
-    INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload, call_id) VALUES (?, ?, ?, 'message', ?, ?, ?, ?, ?)
+    INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload, call_id) VALUES (?, ?, ?, 'message', ?, ?, ?, ?,
+    ?)
 """
 RECORD = """
     INSERT INTO entries (
@@ -57,8 +67,8 @@ RECORD = """
 COMMITTED = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at) VALUES (?, ?, ?, 'commit', ?, ?, ?)"
 STATE = "INSERT INTO states (key) VALUES (?)"
 ENTRY = """
-    INSERT INTO entries (id, prev, key, open, kind, seq, epoch, at, call_id, branch, name, occurrence, position, began_at, took, payload)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO entries (id, prev, key, open, kind, seq, epoch, at, call_id, branch, name, occurrence, position,
+    began_at, took, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 STATE = "UPDATE states SET version = ?, snapshot = ? WHERE key = ?"
 KEY = "UPDATE keys SET cursor = ?, last_seq = ?, last_message = ?, last_work = ? WHERE id = ?"
@@ -69,9 +79,9 @@ OPEN_CALL = """
     ON CONFLICT (key, call_id) DO UPDATE SET message = excluded.message WHERE given IS NULL
 """
 ANSWER = """
-    INSERT INTO answers (id, key, call_id, seq, given, epoch, at, payload) VALUES (?1, ?2, ?3, ?4, ?1, ?5, ?6, ?7)
-    ON CONFLICT (key, call_id) DO UPDATE SET given = excluded.given, epoch = excluded.epoch, at = excluded.at, payload = excluded.payload
-    WHERE given IS NULL
+    INSERT INTO answers (id, key, call_id, seq, given, epoch, at, payload) VALUES (?1, ?2, ?3, ?4, ?1, ?5, ?6, ?7) ON
+    CONFLICT (key, call_id) DO UPDATE SET given = excluded.given, epoch = excluded.epoch, at = excluded.at, payload =
+    excluded.payload WHERE given IS NULL
 """
 DEAD = "INSERT INTO dead (id, key, seq, epoch, at, call_id, message, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 RENEW = "UPDATE hosts SET until = ? WHERE id = ?"
@@ -82,7 +92,10 @@ class Busy(Exception):
 
 
 class Known:
-    """What is remembered of one key. `seen` is the data version at which it was true; `stored_wake` is the wake that its row has."""
+    """What is remembered of one key.
+
+    `seen` is the data version at which it was true; `stored_wake` is the wake that its row has.
+    """
 
     __slots__ = ("cursor", "epoch", "id", "last_message", "last_seq", "last_work", "seen", "stored_wake", "wake")
 
@@ -265,8 +278,22 @@ class Ledger:
         r = record
         payload = r.payload if len(r.payload) <= INLINE else self.fold(r.payload)
         self._records.append(
-            (row, known.last_work, known.id, r.kind, seq, epoch, self.at, r.branch, r.name)
-            + (r.occurrence, r.position, r.began_at, r.took, payload)
+            (
+                row,
+                known.last_work,
+                known.id,
+                r.kind,
+                seq,
+                epoch,
+                self.at,
+                r.branch,
+                r.name,
+                r.occurrence,
+                r.position,
+                r.began_at,
+                r.took,
+                payload,
+            )
         )
         known.last_work = row
         if wake_at is not None:

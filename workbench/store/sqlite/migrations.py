@@ -1,6 +1,7 @@
 """The migrations: how a store file comes to have the tables that this code reads. The embassy of sqlite-utils.
 
-- A migration is applied inside the transaction that the caller opened, so four processes that open a new file see it made once.
+- A migration is applied inside the transaction that the caller opened, so four processes that open a new file see it
+  made once.
 - Third-party plugins of sqlite-utils never run on a store.
 - A migration is never edited once released; the next one changes what it made.
 
@@ -9,11 +10,14 @@ Imported only when a file lacks one of `NAMES`, because sqlite-utils takes a qua
 
 from __future__ import annotations
 
-import sqlite3
+from typing import TYPE_CHECKING
 
 from sqlite_utils import Database, Migrations
 
 from workbench.store.sqlite.schema import APPLICATION_ID, SET, TABLES
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["migrate"]
 

@@ -27,12 +27,12 @@ ANSWERS = "DELETE FROM answers WHERE id > ? AND id <= ? AND at < ? AND given IS 
 
 
 def prune_entries(after: int, before: float) -> Job[int | None]:
-    """Forget the entries of one slice that were written before `before`; gives how many went, or None past the last row."""
+    """Forget the entries of a slice that were written before `before`; gives how many went, or None past the end."""
     return _slice(ENTRIES, after, before)
 
 
 def prune_answers(after: int, before: float) -> Job[int | None]:
-    """Forget the answers of one slice that were given before `before`; gives how many went, or None past the last row."""
+    """Forget the answers of a slice that were given before `before`; gives how many went, or None past the end."""
     return _slice(ANSWERS, after, before)
 
 

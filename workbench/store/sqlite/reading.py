@@ -1,21 +1,23 @@
 """Reading: what a store gives back, without a claim and without waiting for writers.
 
 - Each function is one look at the file: it holds no snapshot when it returns.
-- The rows of a key are walked back in time (`workbench.store.sqlite.schema`): what waits is met first, so it costs the same whatever
-  the history.
+- The rows of a key are walked back in time (`workbench.store.sqlite.schema`): what waits is met first, so it costs the
+  same whatever the history.
 
 Knows nothing of queues; the keeper sees to it that what was queued before is there.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.store.journal import Activation, DeadLetter, Entry, Host, KeyInfo, Logged, StepRecord
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, read_host
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
 
 __all__ = ["activations", "dead", "history", "keys", "pending", "posted", "result", "steps"]
 
@@ -51,19 +53,14 @@ RESULT = (
 )
 POSTED = "SELECT DISTINCT k.key FROM inbox i JOIN keys k ON k.id = i.key WHERE k.owner = ? ORDER BY i.id"
 KEYS = """
-    SELECT k.id, k.key, k.definition, k.args, s.version, k.cursor, k.epoch, k.wake_at, k.owner, s.snapshot, k.created_at, k.last_seq
-    FROM keys k JOIN states s ON s.key = k.id
+    SELECT k.id, k.key, k.definition, k.args, s.version, k.cursor, k.epoch, k.wake_at, k.owner, s.snapshot,
+    k.created_at, k.last_seq FROM keys k JOIN states s ON s.key = k.id
 """
 LINE = """
-    WITH RECURSIVE line (id) AS (
-        SELECT last_message FROM keys WHERE id = ?1
-        UNION ALL
-        SELECT last_work FROM keys WHERE id = ?1
-        UNION ALL
-        SELECT e.prev FROM entries e JOIN line ON e.id = line.id WHERE e.prev > 0
-    )
-    SELECT e.id, e.kind, e.at, e.seq, e.epoch, e.payload, e.call_id, e.branch, e.name, e.occurrence, e.position, e.began_at, e.took
-    FROM entries e JOIN line ON e.id = line.id
+    WITH RECURSIVE line (id) AS ( SELECT last_message FROM keys WHERE id = ?1 UNION ALL SELECT last_work FROM keys WHERE
+    id = ?1 UNION ALL SELECT e.prev FROM entries e JOIN line ON e.id = line.id WHERE e.prev > 0 ) SELECT e.id, e.kind,
+    e.at, e.seq, e.epoch, e.payload, e.call_id, e.branch, e.name, e.occurrence, e.position, e.began_at, e.took FROM
+    entries e JOIN line ON e.id = line.id
 """
 ANSWERS = "SELECT given, at, seq, epoch, payload, call_id FROM answers WHERE key = ? AND given IS NOT NULL"
 DEAD = "SELECT id, at, seq, epoch, error, call_id FROM dead WHERE key = ?"

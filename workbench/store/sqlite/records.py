@@ -1,18 +1,19 @@
 """Records: rows that are found by what they hold, and change their status once, by compare-and-set.
 
-Jobs of the ledger, and the reads beside them. A decision wakes the key of its row in the same transaction, so a decided approval is never
-left without somebody to act on it.
+Jobs of the ledger, and the reads beside them. A decision wakes the key of its row in the same transaction, so a decided
+approval is never left without somebody to act on it.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from workbench.store.journal import Record
 from workbench.store.sqlite.blobs import unfold
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from workbench.store.sqlite.ledger import Job, Ledger
 
 __all__ = ["decide", "find", "get", "put"]
@@ -37,7 +38,7 @@ def put(kind: str, id: str, key: str, body: str, status: str, at: float) -> Job[
 
 
 def decide(kind: str, id: str, expect: str, status: str, decision: str, at: float) -> Job[bool]:
-    """Move the status of a row from `expect` and wake its key at `at`, or sooner if it was to wake sooner; gives False when it had moved."""
+    """Move the status of a row from `expect` and wake its key at `at` or sooner; gives False when it had moved."""
 
     def job(ledger: Ledger) -> bool:
         if ledger.sql(DECIDE, (status, ledger.fold(decision), at, kind, id, expect)).rowcount != 1:

@@ -1,12 +1,14 @@
 """The tables of a store file, as SQL.
 
-- `keys` is small and hot: one row per key, with what every write looks at (epoch, cursor, last number, wake). `states` is beside it, so
-  that moving a wake never rewrites a state.
-- `entries` is the journal: messages, steps and commits of all keys, appended in the order of writing and never moved, so a write
-  dirties the last page only. It has no index by key. The rows of a key are two lines, walked back in time by `prev`: its messages from
-  `keys.last_message`, and its steps and commits from `keys.last_work`. What waits is at the end of a line; history is all of it.
-- Row numbers (`id`) of entries, answers, dead letters, posts, activations and records are one series: they rise in the order of writing.
-  The newest number is nowhere written down, because a counter would be one more page in every commit; `LAST_ID` finds it.
+- `keys` is small and hot: one row per key, with what every write looks at (epoch, cursor, last number, wake). `states`
+  is beside it, so that moving a wake never rewrites a state.
+- `entries` is the journal: messages, steps and commits of all keys, appended in the order of writing and never moved,
+  so a write dirties the last page only. It has no index by key. The rows of a key are two lines, walked back in time by
+  `prev`: its messages from `keys.last_message`, and its steps and commits from `keys.last_work`. What waits is at the
+  end of a line; history is all of it.
+- Row numbers (`id`) of entries, answers, dead letters, posts, activations and records are one series: they rise in the
+  order of writing. The newest number is nowhere written down, because a counter would be one more page in every commit;
+  `LAST_ID` finds it.
 - A large payload lives in `blobs` by its digest, and its column then holds the digest as a BLOB instead of TEXT.
 
 Instants are UTC seconds. Knows nothing of connections.

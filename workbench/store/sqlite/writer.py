@@ -1,10 +1,13 @@
 """The writer: one queue of writes per store, and the thread that lands them in batches.
 
-- A write is queued when it is called; its future is told once COMMIT returned. A batch is everything that a turn of the loop queued, and whoever
-  writes while the thread works is in the next one. One hop wakes the whole batch.
-- A thread hop costs four quick commits: a small batch is committed on the loop's thread while commits are quick and nobody else has the file.
-- Every future is told. A cancelled one is passed over, and its write lands all the same: what was queued counts as written.
-- The thread renews the lease when it had nothing to do for a third of it, so a cell that blocks the loop loses no authority.
+- A write is queued when it is called; its future is told once COMMIT returned. A batch is everything that a turn of the
+  loop queued, and whoever writes while the thread works is in the next one. One hop wakes the whole batch.
+- A thread hop costs four quick commits: a small batch is committed on the loop's thread while commits are quick and
+  nobody else has the file.
+- Every future is told. A cancelled one is passed over, and its write lands all the same: what was queued counts as
+  written.
+- The thread renews the lease when it had nothing to do for a third of it, so a cell that blocks the loop loses no
+  authority.
 
 Used on the loop's thread only. Knows nothing of tables.
 """
@@ -77,7 +80,10 @@ class Writer:
             await self.put((NOTHING, None))
 
     def at_once(self, write: Write) -> Any:
-        """Commit everything that is queued and then `write`, and give its value; blocks. Raises: what the write ends with."""
+        """Commit everything that is queued and then `write`, and give its value; blocks.
+
+        Raises: what the write ends with.
+        """
         future = self.put(write)
         try:
             while not future.done():
@@ -97,8 +103,8 @@ class Writer:
         self._calls.put(False)
         await asyncio.to_thread(self._thread.join)
 
-    # On the loop. `_current` is the batch that is being landed here: an interrupt of the cell may strike anywhere, then it is still there
-    # and is landed again, and the ledger knows whether it had landed.
+    # On the loop. `_current` is the batch that is being landed here: an interrupt of the cell may strike anywhere, then
+    # it is still there and is landed again, and the ledger knows whether it had landed.
 
     def _turn(self) -> None:
         self._turn_due = False
@@ -192,7 +198,7 @@ class Writer:
                 return
 
     def _beat(self) -> None:
-        """Renew the lease in a transaction of its own; when the file is busy, its writer renews or the next beat does."""
+        """Renew the lease in a transaction of its own; when the file is busy, the next beat does."""
         with self.lock:
             try:
                 self._ledger.try_to_land([(NOTHING, None)])

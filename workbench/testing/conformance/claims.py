@@ -8,11 +8,14 @@ Source: DESIGN rules 3 to 6.
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from workbench.store.journal import Commit, Logged, StepRecord
-from workbench.testing.clock import ManualClock
 from workbench.testing.conformance.journal import begin, is_fenced
 from workbench.testing.conformance.law import Law, Open, enrol
+
+if TYPE_CHECKING:
+    from workbench.testing.clock import ManualClock
 
 __all__ = ["CLAIMS"]
 

@@ -1,7 +1,7 @@
 """The laws of the journal: load, append, pending, put_step, steps, commit, result, due and prune.
 
-The first twenty-eight are those of the reference; the rest say what it leaves open. Each is one fact, so that a keeper that is broken in
-one way fails one law.
+The first twenty-eight are those of the reference; the rest say what it leaves open. Each is one fact, so that a keeper
+that is broken in one way fails one law.
 
 Source: PROCESSES section 3.
 """
@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from workbench.errors import Fenced
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
-from workbench.testing.clock import ManualClock
 from workbench.testing.conformance.law import Law, Open, enrol
+
+if TYPE_CHECKING:
+    from workbench.testing.clock import ManualClock
 
 __all__ = ["JOURNAL", "begin", "is_fenced"]
 

@@ -6,11 +6,14 @@ Source: DESIGN rules 10 and 12.
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from workbench.store.journal import Commit, DeadLetter, Record, StepRecord
-from workbench.testing.clock import ManualClock
 from workbench.testing.conformance.journal import begin
 from workbench.testing.conformance.law import Law, Open, enrol
+
+if TYPE_CHECKING:
+    from workbench.testing.clock import ManualClock
 
 __all__ = ["RECORDS"]
 
