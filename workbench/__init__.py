@@ -1,1 +1,64 @@
-"""Durable agents that live in a Jupyter kernel."""
+"""Durable agents that live in a Jupyter kernel.
+
+What is promised to users is here, loaded at first use so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from workbench.events import show_with
+
+if TYPE_CHECKING:
+    from workbench.agents.agent import Agent as Agent
+    from workbench.agents.context import ToolContext as ToolContext
+    from workbench.agents.tools import tool as tool
+    from workbench.bench import Workbench as Workbench
+    from workbench.durable.context import DurableContext as DurableContext
+    from workbench.durable.context import Retry as Retry
+    from workbench.durable.definition import durable as durable
+    from workbench.process.calls import Call as Call
+    from workbench.process.context import Context as Context
+    from workbench.process.definition import process as process
+    from workbench.process.spawn import spawn as spawn
+
+__all__ = ["Agent", "Call", "Context", "DurableContext", "Retry", "ToolContext", "Workbench", "durable", "process", "spawn", "tool"]
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Agent": "workbench.agents.agent",
+    "Call": "workbench.process.calls",
+    "Context": "workbench.process.context",
+    "DurableContext": "workbench.durable.context",
+    "Retry": "workbench.durable.context",
+    "ToolContext": "workbench.agents.context",
+    "Workbench": "workbench.bench",
+    "durable": "workbench.durable.definition",
+    "process": "workbench.process.definition",
+    "spawn": "workbench.process.spawn",
+    "tool": "workbench.agents.tools",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
+
+
+def _show(thing: Any) -> None:
+    """Show a thing in a cell, loading the windows for it."""
+    display = import_module("workbench.widgets.display")
+    display.install()
+    display.show(thing)
+
+
+show_with(_show)

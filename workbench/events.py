@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["Changes", "Shown", "Source", "show_with"]
+__all__ = ["Changes", "Shown", "Source", "republish", "show_with"]
 
 log = logging.getLogger("workbench")
 
@@ -67,12 +67,19 @@ class Changes:
 
 
 _show: Callable[[Any], None] | None = None
+_again: Callable[[Any], None] | None = None
 
 
-def show_with(hook: Callable[[Any], None]) -> None:
-    """Fill the display hook: `hook(thing)` shows a `Shown` in the current cell."""
-    global _show
-    _show = hook
+def show_with(show: Callable[[Any], None], again: Callable[[Any], None] | None = None) -> None:
+    """Fill the display hook: `show(thing)` shows a `Shown` in the current cell, `again(thing)` brings its saved pictures up to date."""
+    global _show, _again
+    _show, _again = show, again
+
+
+def republish(thing: Shown) -> None:
+    """Bring the saved pictures of `thing` up to date, on behalf of the current cell."""
+    if _again is not None:
+        _again(thing)
 
 
 class Shown:

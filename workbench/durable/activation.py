@@ -66,6 +66,7 @@ class Activation:
         self._digests: dict[str, str] = {call.call_id: digest(decode(call.message)) for call in loaded.open_calls if call.call_id}
         self._callers: dict[str, list[asyncio.Future[Any]]] = {}
         self._taker: asyncio.Future[None] | None = None
+        self._peek: Callable[[str], None] | None = None
 
     def append(self, text: str, call_id: str | None = None) -> asyncio.Future[int]:
         """Log a message and deliver it once it is in the journal. Gives the future of its number."""
@@ -81,6 +82,14 @@ class Activation:
             self._digests[logged.call_id] = digest(decode(logged.message))
         self.inbox.append(Delivery(logged.seq, logged.message, logged.call_id, again=True))
         self._wake()
+        if self._peek is not None:
+            self._peek(logged.message)
+
+    def peek(self, arrived: Callable[[str], None]) -> None:
+        """Show the messages behind the one in hand to `arrived`, now and as they come, until it is acknowledged."""
+        self._peek = arrived
+        for delivery in list(self.inbox):
+            arrived(delivery.text)
 
     def call(self, message: Any, text: str, id: str) -> asyncio.Future[Any]:
         """The future of the answer to a call: attached to an open one of that id, read from the journal, or logged as new."""
@@ -92,24 +101,14 @@ class Activation:
             return caller
         self._digests[id] = mark
         self._callers[id] = [caller]
-        known = asyncio.ensure_future(self.store.result(self.key, id))
-        if known.done():
-            self._known(known, text, id)
-        else:
-            known.add_done_callback(lambda done: self._known(done, text, id))
-        return caller
-
-    def _known(self, known: asyncio.Future[str | None], text: str, id: str) -> None:
-        if known.cancelled() or known.exception() is not None:
-            self._fail(id, known.exception() or Disposed(f"{self.key!r} ended"))
-            return
-        envelope = known.result()
+        envelope = self.store.result_now(self.key, id)
         if envelope is not None:
             self._release(id, envelope)
         elif self.broken is not None or self.closed:
             self._fail(id, self._ended())
         else:
             self.append(text, id)
+        return caller
 
     def _appended(self, written: asyncio.Future[int], text: str, call_id: str | None) -> None:
         if written.cancelled():
@@ -118,6 +117,8 @@ class Activation:
         if error is None:
             self.inbox.append(Delivery(written.result(), text, call_id))
             self._wake()
+            if self._peek is not None:
+                self._peek(text)
             return
         self.write_failed(error)
         if call_id is not None:
@@ -190,6 +191,7 @@ class Activation:
         self.cursor = delivery.seq
         self.in_hand = None
         self.ledger = None
+        self._peek = None
         for id, envelope in answers.items():
             self._release(id, envelope)
 

@@ -21,7 +21,7 @@ from workbench.process.spawn import spawn_for
 from workbench.store.journal import StepRecord
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
     from workbench.clock import Clock
     from workbench.durable.activation import Activation, Delivery
@@ -67,7 +67,7 @@ class DurableContext(Generic[M, S]):
     """The inside face of one activation."""
 
     def __init__(
-        self, activation: Activation, restored: Any, messages: Shape, *, clock: Clock, pool: Executor, requests: Requests
+        self, activation: Activation, restored: Any, messages: Shape, publish: Callable[[Any], None], *, clock: Clock, pool: Executor, requests: Requests
     ) -> None:
         self.restored = restored
         """The last committed state, or None; what `migrate` made of it if it was of another version."""
@@ -75,8 +75,9 @@ class DurableContext(Generic[M, S]):
         self.owner = Owner()
         self._activation = activation
         self._messages = messages
+        self._publish = publish
         self._clock = clock
-        self._pool = pool
+        self.pool = pool
         self._requests = requests
 
     def __aiter__(self) -> DurableContext[M, S]:
@@ -135,12 +136,12 @@ class DurableContext(Generic[M, S]):
         """
         if not callable(fn):
             raise BadInput(f"step {name!r} needs a function to call, found {fn!r}; write ctx.step({name!r}, lambda key: …)")
-        address, record = self._take(name)
+        branch, address, record = self._take(name)
         shape = shape_of(returns, strict=True) if returns is not None else _returns(fn)
-        return _recorded(record, shape) if record is not None else self._run(address, fn, shape, retry, timeout)
+        return _recorded(record, shape) if record is not None else self._run(branch, address, fn, shape, retry, timeout)
 
     async def _run(
-        self, address: Address, fn: Callable[..., Any], shape: Shape, retry: Retry | None, timeout: float | None
+        self, branch: Branch, address: Address, fn: Callable[..., Any], shape: Shape, retry: Retry | None, timeout: float | None
     ) -> Any:
         activation, ledger = self._activation, self._ledger(address.name)
         task = asyncio.current_task()
@@ -148,6 +149,9 @@ class DurableContext(Generic[M, S]):
             activation.enter(task)
         began = self._clock.now()
         ledger.open[address] = began
+        outer = branch.running, branch.inside
+        if task is branch.task:
+            branch.running, branch.inside = address, None
         activation.changed()
         try:
             value = await self._tried(address, fn, ledger.key_of(address), retry, timeout)
@@ -160,6 +164,8 @@ class DurableContext(Generic[M, S]):
                 await activation.put(self._record(address, encode(failure.fields), began, kind="failure"))
             raise
         finally:
+            if task is branch.task:
+                branch.running, branch.inside = outer
             ledger.open.pop(address, None)
             activation.changed()
         return shape.decode(text)
@@ -171,7 +177,7 @@ class DurableContext(Generic[M, S]):
         for attempt in range(1, tries + 1):
             try:
                 async with asyncio.timeout(timeout):
-                    return await call_with_key(fn, key, address.name, self._pool, self._activation.entered)
+                    return await call_with_key(fn, key, address.name, self.pool, self._activation.entered)
             except Exception as error:
                 if retry is None:
                     raise
@@ -198,7 +204,7 @@ class DurableContext(Generic[M, S]):
         """Sleep until `when`, in UTC seconds; the first deadline asked for stays."""
         if isinstance(when, bool) or not isinstance(when, (int, float)) or when != when:
             raise BadInput(f"sleep {name!r} needs a number of seconds, found {when!r}")
-        address, record = self._take(name)
+        _, address, record = self._take(name)
         if record is None:
             record = self._record(address, encode(float(when), f"the deadline of {name!r}"), self._clock.now(), kind="sleep")
             await self._activation.put(record, wake_at=float(when))
@@ -213,7 +219,7 @@ class DurableContext(Generic[M, S]):
 
     def ask(self, name: str, body: dict[str, Any]) -> Awaitable[Request]:
         """Ask a person: a request that stays open, through any crash, until someone decides it. Gives the decided request."""
-        address, record = self._take(name)
+        _, address, record = self._take(name)
         return self._asked(address, record, body)
 
     async def _asked(self, address: Address, record: StepRecord | None, body: dict[str, Any]) -> Request:
@@ -231,6 +237,39 @@ class DurableContext(Generic[M, S]):
             ledger.open.pop(address, None)
         return request
 
+    def show(self, state: S) -> None:
+        """Publish a state from inside a handler, as a yield does: seen at once, committed when the body asks for its next message."""
+        self._publish(state)
+
+    def concluded(self, name: str) -> Any:
+        """The recorded result of the step `name` of the current branch if the branch came that far before, else None.
+
+        A branch that came to its conclusion has used all its records, so nothing of it runs or is asked for again.
+        """
+        branch = self._branch(name)
+        for record in branch.ledger.recorded(branch.path):
+            if record.name == name:
+                branch.ledger.settle(branch.path)
+                return decode(record.payload)
+        return None
+
+    def give_up(self) -> None:
+        """End the message in hand early on purpose: what it recorded and will not ask for again is no drift."""
+        self._ledger("give up").give_up()
+
+    def entered(self, thread: Future[Any]) -> None:
+        """Say that a thread of the pool works for this activation: it is waited for before a recovery."""
+        self._activation.entered(thread)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The records of the message in hand."""
+        return self._ledger("ledger")
+
+    def on_arrival(self, arrived: Callable[[Any], None]) -> None:
+        """Call `arrived(message)` for each message that waits behind the one in hand, now and as they come, until it ends."""
+        self._activation.peek(lambda text: arrived(self._messages.decode(text)))
+
     @asynccontextmanager
     async def branch(self, name: str) -> AsyncIterator[Branch]:
         """A branch for the steps of the current task: `async with ctx.branch("left")`. Steps in tasks of your own need one."""
@@ -247,19 +286,22 @@ class DurableContext(Generic[M, S]):
         finally:
             current_branch.reset(token)
 
-    def _take(self, name: str) -> tuple[Address, StepRecord | None]:
-        """The address of the step asked for now, and its record when it has one."""
+    def _take(self, name: str) -> tuple[Branch, Address, StepRecord | None]:
+        """The branch and address of the step asked for now, and its record when it has one."""
         if type(name) is not str or not name:
             raise BadInput(f"a step is named by a text, found {name!r}")
-        ledger = self._ledger(name)
-        branch = current_branch.get()
-        if branch is None or branch.ledger is not ledger:
-            branch = ledger.root
+        branch = self._branch(name)
+        ledger = branch.ledger
         address = branch.address(name)
         try:
-            return address, ledger.claim(address)
+            return branch, address, ledger.claim(address)
         except Drift as drift:
             raise self._activation.stop(drift) from None
+
+    def _branch(self, name: str) -> Branch:
+        ledger = self._ledger(name)
+        branch = current_branch.get()
+        return branch if branch is not None and branch.ledger is ledger else ledger.root
 
     def _ledger(self, name: str) -> Ledger:
         activation = self._activation

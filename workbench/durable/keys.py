@@ -21,7 +21,7 @@ from workbench.plain import encode
 __all__ = ["KeyMaker", "escape", "key_maker", "step_key"]
 
 KeyMaker = Callable[[dict[str, Any]], str]
-_LITERAL = " !$&'()*+,;=?@[]._-<>|"  # not escaped: neither : nor # nor / nor % nor ~
+_LITERAL = " $&'()*+,;=?@[]._-<>|"  # not escaped; what separates fields is: : # / ! ~ %
 
 
 @lru_cache(maxsize=4096)

@@ -164,6 +164,7 @@ class DurableProcess(Handle):
             activation,
             restored,
             self.definition.shapes[0],
+            self._publish,
             clock=self._runtime.clock,
             pool=self._runtime.pool,
             requests=self._runtime.requests,

@@ -58,6 +58,11 @@ class Requests:
         self._store = store
         self._clock = clock
         self._waiting: dict[str, list[asyncio.Future[Request]]] = {}
+        self._known: dict[str, Request] = {}
+
+    def known(self) -> list[Request]:
+        """The requests that this bench has seen, oldest first; `refresh` brings in what others asked and decided."""
+        return sorted(self._known.values(), key=lambda request: request.asked_at)
 
     async def ask(self, key: str, step_key: str, body: dict[str, Any]) -> Request:
         """Put the request unless it is there, and wait until it is decided."""
@@ -65,9 +70,9 @@ class Requests:
         await self._store.put_record(KIND, id, key, encode(body, "request"), status=PENDING, at=self._clock.now())
         future: asyncio.Future[Request] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(id, []).append(future)
-        self.changes.tell()
         try:
             request = await self.get(id)
+            self.changes.tell()
             return await future if request.status == PENDING else request
         finally:
             self._forget(id, future)
@@ -96,19 +101,23 @@ class Requests:
         record = await self._store.get_record(KIND, id)
         if record is None:
             raise NoSuchApproval(f"no approval {id!r} in this store; bench.approvals.pending() lists the open ones", id=id)
-        return _request(record)
+        return self._see(_request(record))
 
     async def find(self, *, key: str | None = None, status: str | None = None) -> list[Request]:
         """Requests oldest first."""
-        return [_request(record) for record in await self._store.find_records(KIND, key=key, status=status)]
+        return [self._see(_request(record)) for record in await self._store.find_records(KIND, key=key, status=status)]
 
     async def refresh(self) -> None:
-        """Look again at what is waited for here: another host may have decided it."""
-        for id in list(self._waiting):
-            request = await self.get(id)
-            if request.status != PENDING:
-                self._tell(request)
+        """Look at the store again: another host may have asked, or decided what is open here."""
+        open_here = {request.id for request in self._known.values() if request.status == PENDING}
+        open_there = {request.id for request in await self.find(status=PENDING)}
+        for id in open_here - open_there:
+            self._tell(await self.get(id))
         self.changes.tell()
+
+    def _see(self, request: Request) -> Request:
+        self._known[request.id] = request
+        return request
 
     def _tell(self, request: Request) -> None:
         for future in self._waiting.get(request.id, ()):

@@ -22,7 +22,7 @@ from workbench.events import Changes
 from workbench.plain import decode, digest, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from workbench.clock import Clock
     from workbench.durable.definition import DurableDefinition
@@ -56,6 +56,7 @@ class Runtime:
         self.held: set[str] = set()
         self.blocked: dict[str, str] = {}
         self.changes = Changes()
+        self.decide: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] = _undecided
         self._handles: dict[str, DurableProcess] = {}
         self._scheduler: asyncio.Task[None] | None = None
         self._unwatch: Callable[[], None] | None = None
@@ -177,13 +178,14 @@ class Runtime:
     async def call_elsewhere(self, process: DurableProcess, message: Any, text: str, id: str) -> Any:
         """The answer to a call whose process lives on another host."""
         mark = digest(message)
-        heard = self.store.result(process.key, id)
-        envelope = await heard
+        envelope = self.store.result_now(process.key, id)
         if envelope is None:
             await self.store.post(process.key, text, id=id, wake=self.clock.now())
         while envelope is None:
             await process.states.change()
-            envelope = await self.store.result(process.key, id)
+            envelope = self.store.result_now(process.key, id)
         return hear(envelope, key=process.key, id=id, digest=mark)
 
 
+async def _undecided(name: str, args: dict[str, Any]) -> dict[str, Any]:
+    raise BadInput(f"this bench has no inbox to {name} {args!r} in")

@@ -3,6 +3,7 @@
 - A step is addressed by branch, name and occurrence, taken when `ctx.step(…)` is called, so the order in which parallel steps finish
   can never mix them up.
 - A branch belongs to one task. A step asked for in a task without a branch of its own is refused: names that repeat would swap results.
+- A step asked for inside another step's function stands in a branch of that step, and is settled with it.
 - Drift is an unrecorded step asked for at position i while a record at a position <= i of the branch is unclaimed, or a record that nobody
   claimed when the message ends. The function does not run; the activation alone stops.
 
@@ -61,11 +62,25 @@ class Ledger:
         if record is not None:
             unclaimed.pop((address.name, address.occurrence), None)
             self.replayed.add((address.branch, address.name, address.occurrence))
+            self.settle(inside_path(address))
             return record
         passed = [name for (name, _), position in unclaimed.items() if position <= address.position]
         if passed:
             raise self._drift(f"asks for step {address.name!r} now", address.name, passed[0])
         return None
+
+    def recorded(self, path: str) -> list[StepRecord]:
+        """What earlier deliveries recorded on the branch `path`."""
+        return [record for record in self._recorded.values() if record.branch == path]
+
+    def settle(self, path: str) -> None:
+        """What was recorded on the branch `path`, and below it, has been used: what it led to is recorded too."""
+        for branch in [known for known in self._unclaimed if known == path or known.startswith(f"{path}/")]:
+            del self._unclaimed[branch]
+
+    def give_up(self) -> None:
+        """The message ends early on purpose: records that nobody asked for are no drift."""
+        self._unclaimed.clear()
 
     def leftover(self) -> Drift | None:
         """The drift of a message that ends without asking for a step that it has recorded."""
@@ -99,12 +114,14 @@ class Ledger:
 class Branch:
     """One line of steps in one task."""
 
-    __slots__ = ("_counts", "_position", "ledger", "path", "task")
+    __slots__ = ("_counts", "_position", "inside", "ledger", "path", "running", "task")
 
-    def __init__(self, ledger: Ledger, path: str) -> None:
+    def __init__(self, ledger: Ledger, path: str, task: asyncio.Task[Any] | None = None) -> None:
         self.ledger = ledger
         self.path = path
-        self.task: asyncio.Task[Any] | None = None
+        self.task = task
+        self.running: Address | None = None
+        self.inside: Branch | None = None
         self._counts: dict[str, int] = {}
         self._position = 0
 
@@ -116,10 +133,20 @@ class Branch:
                 'give the task a branch: async with ctx.branch("…")',
                 name=name,
             )
+        if self.running is not None:
+            if self.inside is None:
+                self.inside = Branch(self.ledger, inside_path(self.running), self.task)
+            return self.inside.address(name)
         occurrence = self._counts.get(name, 0)
         self._counts[name] = occurrence + 1
         position, self._position = self._position, self._position + 1
         return Address(self.path, name, occurrence, position)
+
+
+def inside_path(address: Address) -> str:
+    """The path of the branch that stands for the inside of a step."""
+    name = f"{escape(address.name)}!{address.occurrence}"
+    return f"{address.branch}/{name}" if address.branch else name
 
 
 current_branch: ContextVar[Branch | None] = ContextVar("workbench_branch", default=None)

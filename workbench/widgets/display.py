@@ -34,7 +34,7 @@ _WINDOWS: dict[str, type[Window]] = {"run": RunWindow, "approvals": ApprovalsWin
 
 def install() -> None:
     """Show every `Shown` through windows from now on."""
-    show_with(show)
+    show_with(show, republish)
 
 
 def show(thing: Shown) -> None:

@@ -1,0 +1,67 @@
+"""The agent: a name, a model, instructions and tools. Inert: `bench.run(agent, …)` makes a run of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from workbench.agents.tools import Tool, toolset
+from workbench.errors import BadInput
+from workbench.models.model import Model, ToolSpec
+from workbench.models.providers import resolve
+
+__all__ = ["Agent"]
+
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+class Agent:
+    """What runs are made of.
+
+    `tools` are callables; `model` is "offline", a provider string such as "openai:gpt-5.2", or an object of `workbench.models`.
+    `max_turns` bounds the model turns of one run. Raises: BadInput naming the agent and what cannot be.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        tools: Iterable[Callable[..., Any] | Tool] = (),
+        instructions: str | None = None,
+        model: str | Model = "offline",
+        max_turns: int = 20,
+        settings: dict[str, Any] | None = None,
+    ) -> None:
+        if type(name) is not str or not _NAME.fullmatch(name):
+            raise BadInput(f"an agent's name is letters, digits, _ . and - beginning with a letter, found {name!r}")
+        if type(max_turns) is not int or max_turns < 1:
+            raise BadInput(f"max_turns of agent {name!r} is a whole number from 1, found {max_turns!r}")
+        self.name = name
+        self.tools = toolset(tools)
+        self.instructions = instructions
+        self.max_turns = max_turns
+        self.settings = dict(settings or {})
+        self._given = model
+        self._model: Model | None = None
+        if isinstance(model, str) and not model.strip():
+            raise BadInput(f'agent {name!r} has an empty model; use "offline" or e.g. "openai:gpt-5.2"')
+
+    @property
+    def model(self) -> Model:
+        """Who answers. Raises: BadInput at first use when the model string is not understood, or its extra or key is missing."""
+        if self._model is None:
+            self._model = resolve(self._given)
+        return self._model
+
+    @property
+    def model_name(self) -> str:
+        """How people call the model, without loading it."""
+        return self._given if isinstance(self._given, str) else self._given.name
+
+    def specs(self) -> list[ToolSpec]:
+        """The tools as a model is told of them."""
+        return [ToolSpec(tool.name, tool.description, tool.parameters) for tool in self.tools.values()]
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.name}: {self.model_name}, tools {', '.join(self.tools) or 'none'}>"

@@ -1,0 +1,250 @@
+"""Tool calls: from what a model asked for to what it is told, once, whatever happens in between.
+
+- Each call is a branch, `t<turn>.<position>`: intent, the tool's own steps, outcome. The model's ids and arguments make no key.
+- A gate is code, before execution: a tool that needs a person waits for a decision about exactly the arguments shown.
+- The intent is journaled before the tool runs. A call found with an intent and no outcome is run again only if its tool says that it may be;
+  otherwise it is `interrupted`, and the model is told that it may or may not have happened.
+- Whatever a tool raises is an outcome, never the end of the run; signals of the runtime pass through.
+
+Source: DESIGN rules 8 and 12, AGENTS 1.2, CASES 10, 16, 49, u28, u34, u35, u48.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.context import Principal, ToolContext
+from workbench.durable.functions import in_thread
+from workbench.errors import NotPlain, Signal, ToolArgumentsInvalid
+from workbench.models.messages import ToolResult
+from workbench.plain import decode, digest, shape_of
+
+if TYPE_CHECKING:
+    from workbench.agents.agent import Agent
+    from workbench.agents.live import Live
+    from workbench.agents.tools import Tool
+    from workbench.durable.context import DurableContext
+    from workbench.durable.requests import Request
+    from workbench.loop import Home
+    from workbench.models.messages import Call
+
+__all__ = ["APPROVAL", "INTENT", "OUTCOME", "ToolCalls", "branch_of"]
+
+APPROVAL, GATE, INTENT, OUTCOME = "@approval", "@gate", "@intent", "@outcome"
+INTERRUPTED = "This call was interrupted. It may or may not have happened. Look before you repeat it, or ask."
+
+
+def branch_of(turn: int, position: int) -> str:
+    """The branch of a call, which is also its id within the run."""
+    return f"t{turn}.{position}"
+
+
+class ToolCalls:
+    """Carries out the calls of one message of one run. `moved(branch, status)` hears where each call stands."""
+
+    def __init__(
+        self,
+        context: DurableContext[Any, Any],
+        agent: Agent,
+        live: Live,
+        home: Home,
+        *,
+        run: str,
+        principal: Principal,
+        conversation: str,
+        moved: Callable[[str, str], None],
+    ) -> None:
+        self._context = context
+        self._agent = agent
+        self._live = live
+        self._home = home
+        self._run = run
+        self._principal = principal
+        self._conversation = conversation
+        self._moved = moved
+
+    async def carry_out(self, turn: int, calls: list[Call]) -> list[ToolResult]:
+        """What came of the calls of a turn, in their order; they run at once, each on its branch."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._on_branch(turn, position, call), name=f"{self._run} {branch_of(turn, position)} {call.tool}")
+                for position, call in enumerate(calls)
+            ]
+        return [task.result() for task in tasks]
+
+    async def _on_branch(self, turn: int, position: int, call: Call) -> ToolResult:
+        branch = branch_of(turn, position)
+        async with self._context.branch(branch):
+            outcome = self._context.concluded(OUTCOME)
+            if outcome is None:
+                outcome = await self._settle(turn, branch, call)
+            self._moved(branch, outcome["status"])
+            return ToolResult(call.id, call.tool, _told(outcome), outcome["status"])
+
+    async def _settle(self, turn: int, branch: str, call: Call) -> dict[str, Any]:
+        tool = self._agent.tools.get(call.tool)
+        if tool is None:
+            known = ", ".join(self._agent.tools) or "none"
+            return await self._conclude(_outcome("retried", error=_error("UnknownTool", f"{call.tool!r} does not exist, available: {known}")))
+        if call.args is None:
+            return await self._conclude(_outcome("retried", error=_error("BadArguments", f"{call.error}; send a JSON object")))
+        try:
+            tool.validate(call.args)
+        except ToolArgumentsInvalid as error:
+            return await self._conclude(_outcome("retried", error=_error("BadArguments", str(error))))
+        args, note = call.args, ""
+        if await self._needs_approval(tool, args):
+            self._moved(branch, "waiting")
+            request = await self._context.ask(APPROVAL, self._question(turn, branch, tool, args))
+            refusal = _refused(request)
+            if refusal is not None:
+                return await self._conclude(refusal)
+            args, note = _approved(request, args)
+        self._moved(branch, "running")
+        fresh = False
+
+        def intend() -> dict[str, Any]:
+            nonlocal fresh
+            fresh = True
+            return {"tool": tool.name, "args": args, "again": tool.idempotent or tool.read_only}
+
+        intent = await self._context.step(INTENT, _immediate(intend))
+        if not fresh and not (tool.idempotent or tool.read_only):
+            return await self._conclude(_outcome("interrupted", content=INTERRUPTED, note=note))
+        return await self._conclude(await self._execute(tool, intent["args"], branch, note))
+
+    async def _conclude(self, outcome: dict[str, Any]) -> dict[str, Any]:
+        recorded: dict[str, Any] = await self._context.step(OUTCOME, _immediate(lambda: outcome))
+        return recorded
+
+    async def _needs_approval(self, tool: Tool, args: dict[str, Any]) -> bool:
+        if isinstance(tool.approval, bool):
+            return tool.approval
+        needed: bool = await self._context.step(GATE, _immediate(lambda: tool.needs_approval(args)))
+        return needed
+
+    def _question(self, turn: int, branch: str, tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "run": self._run,
+            "agent": self._agent.name,
+            "tool": tool.name,
+            "call": branch,
+            "turn": turn,
+            "args": args,
+            "digest": digest(args),
+            "schema": tool.parameters,
+            "sentence": _sentence(tool, args),
+            "act": "Reads only." if tool.read_only else "Changes data.",
+            "expires_at": None,
+        }
+
+    async def _execute(self, tool: Tool, args: dict[str, Any], branch: str, note: str) -> dict[str, Any]:
+        ledger = self._context.ledger
+        context = ToolContext(
+            self._context,
+            call_id=f"{ledger.key}#{ledger.seq}#{branch}",
+            cancelled=self._context.cancelled,
+            progress=lambda line: self._progress(branch, line),
+            principal=self._principal,
+            conversation=self._conversation,
+            home=self._home,
+        )
+        try:
+            async with asyncio.timeout(tool.timeout):
+                value = await self._value(tool, tool.bind(tool.validate(args), context))
+            shape = shape_of(tool.returns)
+            content = decode(shape.encode(value, f"the result of tool {tool.name!r}"))
+        except (asyncio.CancelledError, Signal):
+            raise
+        except NotPlain as error:
+            return _outcome("failed", error=_error("NotPlain", f"{error}; the tool did run"), note=note)
+        except BaseException as error:
+            if isinstance(error, BaseExceptionGroup) and error.split(Signal)[0] is not None:
+                raise
+            return _outcome("failed", error=_error(type(error).__qualname__, str(error), _trace(error)), note=note)
+        return _outcome("success", content=content, note=note, progress=self._live.progress.get(branch))
+
+    async def _value(self, tool: Tool, bound: Callable[[], Any]) -> Any:
+        if tool.is_async:
+            return await bound()
+        return await in_thread(bound, (), tool.name, self._context.pool, self._context.entered)
+
+    def _progress(self, branch: str, line: str) -> None:
+        self._live.progress.setdefault(branch, []).append(line)
+        self._live.changes.tell()
+
+
+def _immediate(function: Callable[[], Any]) -> Callable[[], Any]:
+    """A step function that runs on the loop: it computes nothing that takes time."""
+
+    async def run() -> Any:
+        return function()
+
+    return run
+
+
+def _outcome(
+    status: str, *, content: Any = None, error: dict[str, Any] | None = None, note: str = "", progress: list[str] | None = None
+) -> dict[str, Any]:
+    return {"status": status, "content": content, "error": error, "note": note, "progress": progress or []}
+
+
+def _error(type_name: str, message: str, trace: str = "") -> dict[str, Any]:
+    return {"type": type_name, "message": message, "traceback": trace}
+
+
+def _trace(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+def _told(outcome: dict[str, Any]) -> Any:
+    """What the model hears of an outcome."""
+    if outcome["error"] is not None:
+        return f"{outcome['error']['type']}: {outcome['error']['message']}"
+    if outcome["note"].startswith("A person"):
+        return {"result": outcome["content"], "note": outcome["note"]}
+    return outcome["content"]
+
+
+def _refused(request: Request) -> dict[str, Any] | None:
+    """The outcome of a call that a decision kept from running, or None when it may run."""
+    decision = request.decision or {}
+    reason = decision.get("reason")
+    match request.status:
+        case "approved" | "edited":
+            return None
+        case "answered":
+            return _outcome("success", content=decision.get("value"), note=f"answered by {decision.get('by')}")
+        case "rejected":
+            words = "A person declined this call" + (f": {reason}" if reason else ".")
+            return _outcome("denied", content=words, note=f"rejected by {decision.get('by')}" + (f": {reason}" if reason else ""))
+        case "expired":
+            return _outcome("denied", content="No decision in time. Nothing was done.", note="no decision in time")
+        case other:
+            return _outcome("denied", content=f"The request was {other}. Nothing was done.", note=other)
+
+
+def _approved(request: Request, asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    decision = request.decision or {}
+    if request.status == "edited":
+        args = decision["args"]
+        return args, f"A person changed the arguments from {asked!r} to {args!r}."
+    return asked, f"approved by {decision.get('by')}"
+
+
+def _sentence(tool: Tool, args: dict[str, Any]) -> str:
+    """What the call will do, from the tool's description and the arguments."""
+    first = (tool.description or tool.name).strip().splitlines()[0].rstrip(".")
+    given = [f"{name} {_quoted(value)}" for name, value in args.items()]
+    if not given:
+        return f"{first}."
+    return f"{first}, with {given[0]}." if len(given) == 1 else f"{first}, with {', '.join(given[:-1])} and {given[-1]}."
+
+
+def _quoted(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    text = text if len(text) <= 80 else text[:79] + "…"
+    return f"“{text}”" if isinstance(value, str) else text

@@ -1,0 +1,84 @@
+"""The tool context: what a tool may ask for while it runs. What `ctx: ToolContext` is.
+
+Source: DESIGN 2. Knows nothing of models or approvals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import StepMisuse
+from workbench.process.drive import Cancelled
+
+if TYPE_CHECKING:
+    from workbench.durable.context import DurableContext, Retry
+    from workbench.loop import Home
+
+__all__ = ["Principal", "ToolContext"]
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is asking. `channel` is notebook, cli, mcp, a2a or wire."""
+
+    name: str = "you"
+    channel: str = "notebook"
+
+    def __str__(self) -> str:
+        return f"{self.channel}:{self.name}"
+
+
+class ToolContext:
+    """What a tool gets for its `ctx` parameter, for one call."""
+
+    def __init__(
+        self,
+        context: DurableContext[Any, Any],
+        *,
+        call_id: str,
+        cancelled: Cancelled,
+        progress: Callable[[str], None],
+        principal: Principal,
+        conversation: str,
+        home: Home,
+    ) -> None:
+        self.call_id = call_id
+        """Equal on every retry of one interrupted call, different for every new call, never made from the arguments."""
+        self.cancelled = cancelled
+        """`is_set()` says, from any thread, whether the call should end; async tools are cancelled as well."""
+        self.principal = principal
+        self.conversation = conversation
+        """The conversation that the call belongs to: the run's own, unless it was given one."""
+        self._context = context
+        self._progress = progress
+        self._home = home
+
+    def step(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        *,
+        returns: Any = None,
+        retry: Retry | None = None,
+        timeout: float | None = None,
+    ) -> Awaitable[Any]:
+        """Do something once, as `ctx.step` of a durable process does: its result is in the journal before the next line runs.
+
+        Raises: StepMisuse from a plain tool, whose thread cannot await; and what `ctx.step` raises.
+        """
+        if not self._home.here or asyncio.current_task() is None:
+            raise StepMisuse(f"step {name!r} is asked for from a plain tool; write the tool as async def to use steps", name=name)
+        if name.startswith("@"):
+            raise StepMisuse(f"step {name!r}: names that begin with @ are the workbench's own; choose another", name=name)
+        return self._context.step(name, fn, returns=returns, retry=retry, timeout=timeout)
+
+    def progress(self, text: str) -> None:
+        """Show a line of progress; from any thread."""
+        line = str(text)
+        if self._home.here:
+            self._progress(line)
+        else:
+            self._home.hop(self._progress, line)

@@ -1,0 +1,83 @@
+"""The facts of a run: what its view is made of, from the journal and from what is live.
+
+The same facts come from a run that lives here, one that lives elsewhere, and one that is only a file; a view is a function of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.loop import FINAL, TURN
+from workbench.models.model import Turn
+from workbench.plain import decode
+
+if TYPE_CHECKING:
+    from workbench.durable.requests import Request
+    from workbench.durable.steps import Address
+    from workbench.store.journal import Activation, StepRecord
+
+__all__ = ["Facts"]
+
+
+@dataclass(slots=True)
+class Facts:
+    """`state` is the newest state known; `records` are those of the run's message; `open` are the steps that run now."""
+
+    id: str
+    key: str
+    agent: str
+    model: str
+    now: float
+    state: dict[str, Any]
+    message: dict[str, Any]
+    seq: int = 1
+    asked_at: float = 0.0
+    records: list[StepRecord] = field(default_factory=list)
+    open: dict[Address, float] = field(default_factory=dict)
+    requests: list[Request] = field(default_factory=list)
+    lives: list[Activation] = field(default_factory=list)
+    text: dict[int, str] = field(default_factory=dict)
+    turn_began: dict[int, float] = field(default_factory=dict)
+    progress: dict[str, list[str]] = field(default_factory=dict)
+    alive: bool = True
+    killed_by: str | None = None
+    elsewhere: str | None = None
+    cut: frozenset[str] = frozenset()
+    threads: int = 0
+
+    @property
+    def final(self) -> bool:
+        """Whether the run has ended for good."""
+        return self.state["status"] in FINAL
+
+    @property
+    def status(self) -> str:
+        """The status that is true in the journal: waiting while a request is open and nothing else moves."""
+        if self.final or self.alive:
+            return str(self.state["status"])
+        if any(request.status == "pending" for request in self.requests):
+            return "waiting"
+        return "running" if self.records or self.lives else "queued"
+
+    @property
+    def epoch(self) -> int:
+        """The newest life."""
+        return max((life.epoch for life in self.lives), default=0)
+
+    def turns(self) -> list[tuple[int, StepRecord, Turn]]:
+        """The model turns in the journal, in order: number, record, turn."""
+        found = [record for record in self.records if record.branch == "" and record.name == TURN and record.kind == "step"]
+        return [(record.occurrence + 1, record, Turn.from_plain(decode(record.payload))) for record in found]
+
+    def on(self, branch: str) -> list[StepRecord]:
+        """The records of a call, those inside its steps included."""
+        return [r for r in self.records if r.kind != "attempt" and (r.branch == branch or r.branch.startswith(f"{branch}/"))]
+
+    def request(self, branch: str) -> Request | None:
+        """The request of a call."""
+        return next((request for request in self.requests if request.body.get("call") == branch), None)
+
+    def replayed(self, record: StepRecord) -> bool:
+        """Whether a later life used the record instead of doing it again."""
+        return 0 < record.epoch < self.epoch and any(life.how in ("killed", "lost") for life in self.lives if life.epoch >= record.epoch)

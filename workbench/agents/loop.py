@@ -1,0 +1,214 @@
+"""The agent's loop, as the handler of one message of a durable process: ask the model, carry out its calls, tell it, until it answers.
+
+- A model turn is a step named `turn`, so no turn is asked for twice; the text that streams meanwhile is shown, not stored.
+- Retries of a model belong here, inside the step, and only for failures that may pass.
+- Every way to end is a state: completed, failed with its error, cancelled with its open approvals closed.
+
+Source: AGENTS 1.2, DESIGN 1, CASES 28, u46, u50.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.calls import ToolCalls
+from workbench.agents.context import Principal
+from workbench.durable.requests import PENDING
+from workbench.errors import ModelFailed, RunFailed, WorkbenchError
+from workbench.models.messages import tool_results_message, user_message
+from workbench.models.model import Request, Turn
+
+if TYPE_CHECKING:
+    from workbench.agents.agent import Agent
+    from workbench.agents.live import Live
+    from workbench.clock import Clock
+    from workbench.durable.context import DurableContext
+    from workbench.durable.requests import Requests
+    from workbench.loop import Home
+
+__all__ = ["FINAL", "TURN", "Loop", "first_state"]
+
+TURN = "turn"
+FINAL = frozenset(("completed", "failed", "cancelled"))
+TRIES = 3
+BACKOFF = 1.0
+NUDGES = 2
+SHOW_EVERY = 0.05  # seconds between two published states while text streams
+
+
+def first_state(agent: str, request: str) -> dict[str, Any]:
+    """The state of a run before its first turn."""
+    return {
+        "status": "queued",
+        "agent": agent,
+        "request": request,
+        "turn": 0,
+        "text": "",
+        "calls": {},
+        "output": None,
+        "error": None,
+        "usage": {"model_calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_microdollars": None},
+        "ended_at": None,
+    }
+
+
+class Loop:
+    """Handles one `ask` message of one run."""
+
+    def __init__(
+        self,
+        context: DurableContext[Any, Any],
+        agent: Agent,
+        message: dict[str, Any],
+        *,
+        run: str,
+        live: Live,
+        home: Home,
+        clock: Clock,
+        requests: Requests,
+    ) -> None:
+        self._context = context
+        self._agent = agent
+        self._message = message
+        self._run = run
+        self._live = live
+        self._home = home
+        self._clock = clock
+        self._requests = requests
+        self._state = {**first_state(agent.name, message["text"]), "status": "running"}
+        self._cancelled_by: str | None = None
+        self._show_timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[Any] | None = None
+
+    async def carry_out(self) -> dict[str, Any]:
+        """The state in which the run ends."""
+        self._task = asyncio.current_task()
+        self._live.ledger = self._context.ledger
+        self._context.on_arrival(self._arrived)
+        try:
+            self._show()
+            self._state["output"] = await self._converse()
+            self._state["status"] = "completed"
+        except asyncio.CancelledError:
+            if self._cancelled_by is None or self._context.cancelled.is_set() or self._task is None:
+                raise
+            self._task.uncancel()
+            await self._cancelled()
+        except Exception as error:
+            if not isinstance(error, WorkbenchError):
+                error.add_note(f"in run {self._run!r} of agent {self._agent.name!r}")
+            self._state["status"] = "failed"
+            self._state["error"] = {
+                "type": type(error).__qualname__,
+                "message": str(error),
+                "traceback": "".join(traceback.format_exception(error)),
+            }
+        finally:
+            if self._show_timer is not None:
+                self._show_timer.cancel()
+        self._state["text"] = ""
+        self._state["ended_at"] = self._clock.now()
+        return dict(self._state)
+
+    async def _converse(self) -> str:
+        history = [user_message(self._message["text"])]
+        calls = ToolCalls(
+            self._context,
+            self._agent,
+            self._live,
+            self._home,
+            run=self._run,
+            principal=Principal(**self._message.get("principal", {})),
+            conversation=self._message.get("conversation") or self._run,
+            moved=self._moved,
+        )
+        for number in range(1, self._agent.max_turns + 1):
+            turn = await self._turn(number, history)
+            history.append(turn.message)
+            if not turn.calls:
+                return turn.text
+            results = await calls.carry_out(number, turn.calls)
+            history.append(tool_results_message(results))
+        raise RunFailed(
+            f"run {self._run!r} used all of its {self._agent.max_turns} model turns without an answer; raise max_turns of {self._agent.name!r}",
+            run=self._run,
+        )
+
+    async def _turn(self, number: int, history: list[dict[str, Any]]) -> Turn:
+        self._state["turn"] = number
+        self._live.began.setdefault(number, self._clock.now())
+
+        async def ask() -> dict[str, Any]:
+            request = Request(self._agent.instructions, list(history), self._agent.specs(), self._agent.settings)
+            return (await self._asked(number, request)).to_plain()
+
+        turn = Turn.from_plain(await self._context.step(TURN, ask))
+        self._count(turn)
+        self._live.text.pop(number, None)
+        self._state["text"] = ""
+        self._show()
+        return turn
+
+    async def _asked(self, number: int, request: Request) -> Turn:
+        tries = nudges = 0
+        while True:
+            self._live.text[number] = ""
+            try:
+                return await self._agent.model.ask(request, lambda delta: self._streamed(number, delta))
+            except ModelFailed as failure:
+                if failure.kind == "empty" and nudges < NUDGES:
+                    nudges += 1
+                elif failure.retryable and tries < TRIES - 1:
+                    tries += 1
+                    await self._clock.sleep_until(self._clock.now() + BACKOFF * 2 ** (tries - 1))
+                else:
+                    raise
+
+    def _count(self, turn: Turn) -> None:
+        usage = self._state["usage"]
+        cost = usage["cost_microdollars"]
+        if turn.cost_microdollars is not None:
+            cost = (cost or 0) + turn.cost_microdollars
+        self._state["usage"] = {
+            "model_calls": usage["model_calls"] + 1,
+            "input_tokens": usage["input_tokens"] + turn.input_tokens,
+            "output_tokens": usage["output_tokens"] + turn.output_tokens,
+            "cost_microdollars": cost,
+        }
+
+    def _streamed(self, number: int, delta: str) -> None:
+        self._live.text[number] = self._state["text"] = self._live.text.get(number, "") + delta
+        self._live.changes.tell()
+        if self._show_timer is None:
+            self._show_timer = self._home.loop.call_later(SHOW_EVERY, self._show_text)
+
+    def _show_text(self) -> None:
+        self._show_timer = None
+        if not self._context.cancelled.is_set():
+            self._show()
+
+    def _moved(self, branch: str, status: str) -> None:
+        self._state["calls"] = {**self._state["calls"], branch: status}
+        standing = set(self._state["calls"].values())
+        self._state["status"] = "waiting" if "waiting" in standing and "running" not in standing else "running"
+        self._show()
+
+    def _show(self) -> None:
+        self._context.show(dict(self._state))
+        self._live.changes.tell()
+
+    def _arrived(self, message: Any) -> None:
+        """A message came behind the one in hand: a cancel stops it."""
+        if isinstance(message, dict) and message.get("type") == "cancel" and self._cancelled_by is None:
+            self._cancelled_by = message.get("by", "you")
+            if self._task is not None:
+                self._task.cancel()
+
+    async def _cancelled(self) -> None:
+        self._context.give_up()
+        for request in await self._requests.find(key=self._context.ledger.key, status=PENDING):
+            await self._requests.decide(request.id, "superseded", {"by": self._cancelled_by, "reason": "the run was cancelled"})
+        self._state["status"] = "cancelled"
+        self._state["cancelled_by"] = self._cancelled_by

@@ -1,0 +1,311 @@
+"""The run: one agent run as a person holds it. Await it for its output; every button of its panel is a verb here that raises.
+
+- Awaiting waits beside the run, never in it: interrupting the cell ends the cell, and the run goes on.
+- While it is awaited a slow ticker keeps the loop awake, without which a kernel notices an interrupt only when the awaited thing ends.
+- A killed run keeps the last status of its journal; `alive` is False, and `recover()` carries on.
+
+Source: DESIGN 2 and 3, KERNEL B, CASES u8, u16, u17, u19.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.approvals import Approval, approval_view
+from workbench.agents.facts import Facts
+from workbench.agents.live import Live
+from workbench.agents.loop import FINAL, first_state
+from workbench.agents.run_view import run_view
+from workbench.durable.requests import PENDING
+from workbench.errors import BadInput, NeedsDecision, RunCancelled, RunError, RunFailed, RunInterrupted
+from workbench.events import Shown, republish
+from workbench.plain import decode
+from workbench.process.handle import ENDED
+
+if TYPE_CHECKING:
+    from workbench.agents.views import RunView
+    from workbench.durable.process import DurableProcess
+    from workbench.durable.runtime import Runtime
+    from workbench.store.journal import Entry
+
+__all__ = ["Run"]
+
+TICK = 0.2
+
+
+class Run(Shown):
+    """A run. `id`, `key`, `agent`, `process` (the durable process below it)."""
+
+    def __init__(self, runtime: Runtime, process: DurableProcess, id: str, agent: str, model: str, live: Live) -> None:
+        self.id = id
+        self.key = process.key
+        self.agent = agent
+        self.model = model
+        self.process = process
+        self.live = live
+        self._runtime = runtime
+        self._cut: frozenset[str] = frozenset()
+
+    def begin(self) -> Live:
+        """What is live of a new activation of this run; the listeners stay."""
+        self.live = Live(changes=self.live.changes)
+        return self.live
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, here or elsewhere, or has ended; False for a killed or cut off run."""
+        if self.state["status"] in FINAL:
+            return True
+        if self.process.elsewhere is not None:
+            return True
+        return self.key in self._runtime.live and self.process.status not in ENDED
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The newest state: published here, or committed in the store."""
+        state: dict[str, Any] | None = self.process.state
+        if state is None or (self.process.activation is None and state["status"] not in FINAL):
+            for info in self._runtime.store.keys_now(key=self.key):
+                if info.snapshot is not None:
+                    state = decode(info.snapshot)
+        return state or first_state(self.agent, "")
+
+    @property
+    def status(self) -> str:
+        """queued, running, waiting, completed, failed or cancelled; a killed run keeps its last."""
+        return self.facts().status
+
+    @property
+    def request(self) -> str:
+        """What was asked."""
+        return str(self.state["request"] or self.facts().message.get("text", ""))
+
+    @property
+    def output(self) -> str | None:
+        """The answer, once it has completed."""
+        output: str | None = self.state["output"]
+        return output
+
+    def __await__(self) -> Generator[Any, None, str]:
+        return self._outcome().__await__()
+
+    async def _outcome(self) -> str:
+        """The output, waited for. Raises: RunFailed, RunCancelled, RunInterrupted, NeedsDecision."""
+        while not self._over():
+            if self._cannot_hear() and self._pending() is not None:
+                raise NeedsDecision(
+                    f"run {self.id!r} waits for an approval, and this kernel takes no clicks while a cell waits; decide it in the panel "
+                    "or with bench.approvals, then await the run again; ipykernel 7.4 or newer can do both at once",
+                    run=self.id,
+                )
+            await self._change()
+        republish(self)
+        return self._end()
+
+    def _over(self) -> bool:
+        return self.state["status"] in FINAL or not self.alive
+
+    def _end(self) -> str:
+        state = self.state
+        if state["status"] == "completed":
+            return str(state["output"])
+        if state["status"] == "failed":
+            error = state["error"]
+            failed = RunFailed(f"run {self.id!r} failed with {error['type']}: {error['message']}", run=self.id, **error)
+            if error.get("traceback"):
+                failed.add_note(error["traceback"])
+            raise failed
+        if state["status"] == "cancelled":
+            raise RunCancelled(f"run {self.id!r} was cancelled by {state.get('cancelled_by') or 'someone'}", run=self.id)
+        if self.process.error is not None:
+            raise RunFailed(
+                f"run {self.id!r} stopped with {type(self.process.error).__name__}: {self.process.error}",
+                run=self.id,
+                type=type(self.process.error).__name__,
+                message=str(self.process.error),
+                traceback="",
+            ) from self.process.error
+        raise RunInterrupted(f"run {self.id!r} is not running, its journal is whole; await run.recover() carries on", run=self.id)
+
+    async def _change(self) -> None:
+        """Return when something of the run changed, or after a tick."""
+        change = asyncio.ensure_future(self.process.states.change())
+        try:
+            await asyncio.wait([change], timeout=TICK)
+        finally:
+            change.cancel()
+
+    @staticmethod
+    def _cannot_hear() -> bool:
+        """Whether this kernel delivers clicks only after the awaiting cell."""
+        kernel = sys.modules.get("ipykernel")
+        return kernel is not None and tuple(kernel.version_info[:2]) < (7, 4) and sys.modules.get("ipykernel.kernelapp") is not None
+
+    async def approval(self) -> Approval:
+        """The oldest request that the run waits for, waited for. Raises: RunError when the run ends without asking."""
+        while (request := self._pending()) is None:
+            if self._over():
+                raise RunError(f"run {self.id!r} is {self.status} and asks for nothing", run=self.id)
+            await self._change()
+        return request
+
+    def _pending(self) -> Approval | None:
+        for request in self._runtime.requests.known():
+            if request.key == self.key and request.status == PENDING:
+                return Approval(approval_view(request, alive=True))
+        return None
+
+    async def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first state, the present one included, for which the condition holds. Raises: what awaiting the run raises."""
+        while not condition(state := self.state):
+            if self._over():
+                self._end()
+                raise RunError(f"run {self.id!r} is {self.status}, and the condition was not met before", run=self.id)
+            await self._change()
+        return state
+
+    def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        """States as they come, newest wins, ending with the run."""
+        return self._states()
+
+    async def _states(self) -> AsyncIterator[dict[str, Any]]:
+        seen = None
+        while True:
+            state = self.state
+            if state != seen:
+                seen = state
+                yield state
+            elif self._over():
+                return
+            else:
+                await self._change()
+
+    async def kill(self, by: str = "you") -> None:
+        """End it as a crash would: nothing more is written, its approvals stay pending, who awaits it gets RunInterrupted.
+
+        This bench leaves the run alone until `recover()`. Raises: RunError when it has ended, or lives elsewhere.
+        """
+        self._must_live_here("kill")
+        ledger = self.live.ledger
+        if ledger is not None:
+            self._cut = frozenset(f"{address.branch}#{address.name}" for address in ledger.open)
+        await self.process.kill(by)
+        self._tell()
+
+    async def recover(self, *, beside: bool = False) -> None:
+        """Replay from the journal and carry on. Does nothing to a run that is alive.
+
+        A plain function that still runs in a thread is waited for first; `beside=True` goes on next to it. Raises: RunError when it has ended.
+        """
+        if self.state["status"] in FINAL:
+            raise RunError(f"run {self.id!r} is {self.status} and needs no recovery", run=self.id)
+        if not self.alive:
+            await self.process.recover(beside=beside)
+            await self.process.states.change()
+        self._tell()
+
+    async def cancel(self, by: str = "you") -> str:
+        """Stop it for good and close its approvals; gives the status that became true: cancelled, or how it had ended before."""
+        if self.state["status"] not in FINAL:
+            self.process.cast({"type": "cancel", "by": by})
+            while self.state["status"] not in FINAL:
+                await self._change()
+        self._tell()
+        return str(self.state["status"])
+
+    def _must_live_here(self, verb: str) -> None:
+        if self.state["status"] in FINAL:
+            raise RunError(f"run {self.id!r} is {self.status}; there is nothing to {verb}", run=self.id)
+        if self.process.elsewhere is not None:
+            owner = self.process.elsewhere
+            raise RunError(f"run {self.id!r} runs elsewhere, {owner.label} (pid {owner.pid}); {verb} it there", run=self.id)
+
+    def _tell(self) -> None:
+        self.process.states.tell()
+        self.live.changes.tell()
+
+    def facts(self) -> Facts:
+        """What a view of the run is made of, read now."""
+        store = self._runtime.store
+        live_ledger = self.live.ledger if self.process.activation is not None else None
+        lives = store.activations_now(self.key)
+        alive = self.alive
+        facts = Facts(
+            id=self.id,
+            key=self.key,
+            agent=self.agent,
+            model=self.model,
+            now=self._runtime.clock.now(),
+            state=self.state,
+            message={},
+            lives=lives,
+            alive=alive,
+            killed_by=self.process.held_by if not alive else None,
+            elsewhere=_elsewhere(self.process),
+            requests=[request for request in self._runtime.requests.known() if request.key == self.key],
+            text=self.live.text if alive else {},
+            turn_began=self.live.began,
+            progress=self.live.progress,
+            cut=self._cut,
+            threads=len(self.process.threads),
+        )
+        if live_ledger is not None:
+            facts.records = list(live_ledger.records)
+            facts.open = dict(live_ledger.open)
+            facts.seq = live_ledger.seq
+        _read_history(facts, store.history_now(self.key), records=live_ledger is None)
+        return facts
+
+    def view(self) -> RunView:
+        """The run as a person sees it."""
+        return run_view(self.facts())
+
+    def source(self) -> Run:
+        """The run is its own source."""
+        return self
+
+    def subscribe(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` after something of the run changed; gives the function that stops it."""
+        stops = [
+            self.process.states.changes.subscribe(changed),
+            self.live.changes.subscribe(changed),
+            self._runtime.requests.changes.subscribe(changed),
+        ]
+        return lambda: [stop() for stop in stops] and None
+
+    async def command(self, name: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Carry out a button. Raises: what its verb raises; BadInput for a command that there is not."""
+        match name:
+            case "kill":
+                await self.kill()
+            case "recover":
+                await self.recover()
+            case "cancel":
+                return {"status": await self.cancel()}
+            case "approve" | "edit" | "reject" | "answer" | "dismiss":
+                return await self._runtime.decide(name, args)
+            case _:
+                raise BadInput(f"a run has no command {name!r}; it has kill, recover, cancel and those of its approvals")
+        return {"status": self.status}
+
+    def __repr__(self) -> str:
+        killed = "" if self.alive else ", killed" if self.process.held_by else ", cut off"
+        return f"<Run {self.id} of {self.agent}: {self.status}{killed}>"
+
+
+def _elsewhere(process: DurableProcess) -> str | None:
+    return None if process.elsewhere is None else f"{process.elsewhere.label}, pid {process.elsewhere.pid}"
+
+
+def _read_history(facts: Facts, entries: list[Entry], *, records: bool) -> None:
+    """Take the first message, and the records unless they are live, from the journal."""
+    for entry in entries:
+        if entry.kind == "message" and entry.payload is not None and not facts.message:
+            facts.message = decode(entry.payload)
+            facts.asked_at = facts.message.get("at", entry.at)
+            facts.seq = entry.seq or 1
+        elif records and entry.step is not None and entry.seq == facts.seq:
+            facts.records.append(entry.step)

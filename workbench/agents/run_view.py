@@ -1,0 +1,77 @@
+"""The view of a run, made from its facts. Source: LOOK 3."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.agents.nowline import now_line
+from workbench.agents.recovery import recovery
+from workbench.agents.transcript import rows
+
+if TYPE_CHECKING:
+    from workbench.agents.facts import Facts
+    from workbench.agents.views import Action, Life, RunView, Usage
+
+__all__ = ["run_view"]
+
+
+def run_view(facts: Facts) -> RunView:
+    """The whole view."""
+    made = rows(facts)
+    life = facts.lives[-1] if facts.lives else None
+    uncommitted = len(facts.open)
+    return {
+        "kind": "run",
+        "id": facts.id,
+        "key": facts.key,
+        "agent": facts.agent,
+        "model": facts.model,
+        "status": facts.status,
+        "alive": facts.alive or facts.final,
+        "killed_at": life.ended_at if life is not None and not facts.alive and not facts.final else None,
+        "killed_by": facts.killed_by,
+        "elsewhere": facts.elsewhere,
+        "now": facts.now,
+        "request": facts.message.get("text", ""),
+        "began_at": facts.asked_at,
+        "ended_at": facts.state.get("ended_at"),
+        "lives": [_life(facts, index) for index in range(len(facts.lives))],
+        "usage": _usage(facts),
+        "budget": None,
+        "now_line": now_line(facts, made),
+        "rows": made,
+        "recovery": recovery(facts),
+        "output": [],
+        "result": facts.state["output"],
+        "error": facts.state["error"],
+        "committed": 1 + len(facts.records) + (1 if facts.final else 0),
+        "uncommitted": uncommitted,
+        "actions": _actions(facts),
+    }
+
+
+def _life(facts: Facts, index: int) -> Life:
+    life = facts.lives[index]
+    return {"epoch": life.epoch, "began_at": life.began_at, "ended_at": life.ended_at, "how": life.how, "by": life.by}
+
+
+def _usage(facts: Facts) -> Usage:
+    turns = [turn for _, _, turn in facts.turns()]
+    costs = [turn.cost_microdollars for turn in turns if turn.cost_microdollars is not None]
+    return {
+        "model_calls": len(turns),
+        "input_tokens": sum(turn.input_tokens for turn in turns),
+        "output_tokens": sum(turn.output_tokens for turn in turns),
+        "cost_microdollars": sum(costs) if costs else None,
+    }
+
+
+def _actions(facts: Facts) -> list[Action]:
+    here = facts.alive and not facts.final and facts.elsewhere is None
+    actions: list[Action] = [
+        {"label": "Cancel", "command": "cancel", "args": {}, "enabled": not facts.final},
+        {"label": "Kill", "command": "kill", "args": {}, "enabled": here},
+    ]
+    if not facts.alive and not facts.final:
+        actions.append({"label": "Recover", "command": "recover", "args": {}, "enabled": True})
+    return [] if facts.final else actions

@@ -1,0 +1,193 @@
+"""Runs: agent runs of one bench, by id, whether they live here, elsewhere, or only in the file.
+
+- A run is a durable process with the key `run:<id>`; its first message is in the journal when `start` returns.
+- One id is one run: the same agent and request give the same run, others are a conflict that names both.
+
+Source: DESIGN 2, rules 5 and 6, CASES 6, 11.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.context import Principal
+from workbench.agents.live import Live
+from workbench.agents.loop import FINAL, Loop, first_state
+from workbench.agents.run import Run
+from workbench.durable.definition import DurableDefinition
+from workbench.durable.keys import escape
+from workbench.errors import BadInput, CallConflict, NoCode
+from workbench.plain import decode, encode
+from workbench.process.calls import Call
+from workbench.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from workbench.agents.agent import Agent
+    from workbench.durable.context import DurableContext
+    from workbench.durable.runtime import Runtime
+
+__all__ = ["Runs"]
+
+AGENT = "agent:"
+FIRST = "ask"  # the call id of the first message, so that it lands once; its answer is how the run ended
+
+
+class Runs:
+    """The runs of a bench: `runs[id]`, iteration (oldest first), `find`."""
+
+    def __init__(self, runtime: Runtime, agents: dict[str, Agent]) -> None:
+        self._runtime = runtime
+        self._agents = agents
+        self._runs: dict[str, Run] = {}
+        self._live: dict[str, Live] = {}
+
+    def add(self, agent: Agent) -> None:
+        """Know an agent by its name, or replace the one of that name."""
+        self._agents[agent.name] = agent
+        self._runtime.add(self._definition(agent.name))
+
+    def start(
+        self,
+        agent: Agent,
+        request: str,
+        *,
+        id: str | None = None,
+        conversation: str | None = None,
+        principal: Principal | None = None,
+    ) -> Run:
+        """A run of `agent` for `request`; its first message is committed when this returns.
+
+        `id` makes it idempotent. Raises: BadInput, CallConflict when the id is another run.
+        """
+        if type(request) is not str or not request.strip():
+            raise BadInput(f"a run needs a request in words, found {request!r}")
+        if id is not None and (type(id) is not str or not id):
+            raise BadInput(f"a run's id is a text, found {id!r}; leave it out for a new one")
+        if self._agents.get(agent.name) is not agent:
+            self.add(agent)
+        name = id or f"run-{secrets.token_hex(4)}"
+        known = self._known(name, agent, request) if id is not None else None
+        if known is not None:
+            return known
+        self._post(name, agent, request, conversation, principal)
+        run = self._run(name, agent.name)
+        if self._runtime.worker:
+            run.process.start()
+        return run
+
+    def _known(self, id: str, agent: Agent, request: str) -> Run | None:
+        """The run that has this id, if it is the same. Raises: CallConflict."""
+        key = _key(id)
+        infos = self._runtime.store.keys_now(key=key)
+        if not infos or not infos[0].definition:
+            return None
+        first = next((entry for entry in self._runtime.store.history_now(key) if entry.kind == "message" and entry.payload), None)
+        if first is None or first.payload is None:
+            return None
+        text, name = decode(first.payload)["text"], infos[0].definition.removeprefix(AGENT)
+        if (name, text) != (agent.name, request):
+            raise CallConflict(
+                f"the run {id!r} is {name!r} with {text!r} and is asked for as {agent.name!r} with {request!r}; use a new id for a new run",
+                key=key,
+                id=id,
+                first=text,
+                second=request,
+            )
+        return self[id]
+
+    def _post(self, id: str, agent: Agent, request: str, conversation: str | None, principal: Principal | None) -> None:
+        now = self._runtime.clock.now()
+        who = principal or Principal()
+        message = {"type": "ask", "text": request, "at": now, "principal": {"name": who.name, "channel": who.channel}}
+        if conversation is not None:
+            message["conversation"] = conversation
+        self._runtime.store.post_now(
+            _key(id),
+            encode(message, "request"),
+            id=FIRST,
+            wake=now,
+            definition=f"{AGENT}{agent.name}",
+            args=encode({"id": id}),
+        )
+
+    def __getitem__(self, id: str) -> Run:
+        run = self._runs.get(id)
+        if run is not None:
+            return run
+        infos = self._runtime.store.keys_now(key=_key(id))
+        if not infos or not infos[0].definition.startswith(AGENT):
+            raise NoCode(f"no run {id!r} in this store; bench.runs.find() lists them", name=id)
+        return self._run(id, infos[0].definition.removeprefix(AGENT))
+
+    def __iter__(self) -> Iterator[Run]:
+        for info in self._runtime.store.keys_now():
+            if info.definition.startswith(AGENT):
+                yield self[decode(info.args)["id"]]
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and any(info.definition.startswith(AGENT) for info in self._runtime.store.keys_now(key=_key(id)))
+
+    def find(self, *, status: str | None = None, agent: str | None = None, text: str | None = None) -> Table:
+        """The runs that fit: by status, by agent's name, by a text in the request or the output; newest first."""
+        found = [run for run in self if _fits(run, status, agent, text)]
+        return Table(reversed(found), columns=("id", "agent", "status", "alive", "request", "output"))
+
+    def _run(self, id: str, agent: str) -> Run:
+        run = self._runs.get(id)
+        if run is None:
+            definition = self._runtime.definitions.get(f"{AGENT}{agent}") or self._definition(agent)
+            process = self._runtime.handle(definition, _key(id), {"id": id})
+            known = self._agents.get(agent)
+            model = known.model_name if known is not None else "no code here"
+            run = self._runs[id] = Run(self._runtime, process, id, agent, model, self._live.setdefault(id, Live()))
+        return run
+
+    def _definition(self, name: str) -> DurableDefinition:
+        async def body(ctx: DurableContext[Any, Any], id: str) -> AsyncGenerator[Any, None]:
+            agent = self._agents.get(name)
+            if agent is None:
+                raise NoCode(f"no agent {name!r} here; add it with bench.add(…)", name=name)
+            state = ctx.restored or first_state(name, "")
+            yield state
+            async for message in ctx:
+                reply = None
+                if type(message) is Call:
+                    message, reply = message.message, message.reply
+                if message["type"] == "ask" and state["status"] not in FINAL:
+                    live = self._live[id] = self._run(id, name).begin()
+                    state = await Loop(
+                        ctx,
+                        agent,
+                        message,
+                        run=id,
+                        live=live,
+                        home=self._runtime.home,
+                        clock=self._runtime.clock,
+                        requests=self._runtime.requests,
+                    ).carry_out()
+                elif message["type"] == "cancel" and state["status"] not in FINAL:
+                    state = {**state, "status": "cancelled", "cancelled_by": message.get("by"), "ended_at": self._runtime.clock.now()}
+                yield state
+                if reply is not None:
+                    reply({"status": state["status"], "output": state["output"]})
+
+        return DurableDefinition(body, name=f"{AGENT}{name}", key=lambda args: _key(args["id"]))
+
+
+def _key(id: str) -> str:
+    return f"run:{escape(id)}"
+
+
+def _fits(run: Run, status: str | None, agent: str | None, text: str | None) -> bool:
+    return (
+        (status is None or run.status == status)
+        and (agent is None or run.agent == agent)
+        and (text is None or text in run.request or text in (run.output or ""))
+    )

@@ -1,0 +1,250 @@
+"""The bench: the hall. Opens a store, its runtime, approvals and runs; closes them in reverse.
+
+- The same file in the same loop is the same bench, with its definitions replaced; in another kernel it is another host, which claims only
+  what no live host owns.
+- `Workbench.open(…)` can be awaited or entered with `async with`.
+
+Source: DESIGN 2, RECIPES "Processes and the API".
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+from workbench.agents.agent import Agent
+from workbench.agents.approvals import Approvals
+from workbench.agents.context import Principal
+from workbench.agents.run import Run
+from workbench.agents.runs import Runs
+from workbench.clock import Clock, SystemClock
+from workbench.durable.definition import DurableDefinition
+from workbench.durable.journal_table import journal_table
+from workbench.durable.process import DurableProcess
+from workbench.durable.runtime import Runtime
+from workbench.errors import BadInput, StoreError
+from workbench.loop import Home
+from workbench.process.definition import Definition
+from workbench.process.handle import Handle
+from workbench.process.spawn import spawn
+from workbench.store.journal import Host, Store
+from workbench.store.opening import store_for
+from workbench.table import Table
+
+__all__ = ["Workbench"]
+
+MEMORY = ":memory:"
+_open: dict[str, Workbench] = {}
+
+
+class Workbench:
+    """An open bench. Make one with `await Workbench.open(…)`."""
+
+    def __init__(self, store: Store, runtime: Runtime, place: str) -> None:
+        self.place = place
+        self.store = store
+        self.agents: dict[str, Agent] = {}
+        self.runs = Runs(runtime, self.agents)
+        self.approvals = Approvals(runtime.requests, self.agents, runtime.home, runtime.clock)
+        self.closed = False
+        self._runtime = runtime
+        self._entered = 0
+        runtime.decide = self.approvals.command
+
+    @classmethod
+    def open(
+        cls,
+        where: str | os.PathLike[str] = MEMORY,
+        *what: Agent | DurableDefinition,
+        store: Store | None = None,
+        lease: float = 30.0,
+        worker: bool = True,
+        durability: str = "full",
+        clock: Clock | None = None,
+    ) -> Opening:
+        """Open a bench and recover whatever was interrupted; await it, or enter it with `async with`.
+
+        `where` is a file, ":memory:", or a "postgresql://…" address. `what` are agents and durable definitions. `lease` is in seconds;
+        `worker=False` accepts and serves without running anything; `durability` is "full" or "process".
+
+        Raises: NotAStore, BadInput.
+        """
+        for thing in what:
+            _check(thing)
+        if not isinstance(lease, (int, float)) or isinstance(lease, bool) or lease <= 0:
+            raise BadInput(f"lease is a number of seconds above 0, found {lease!r}")
+        return Opening(lambda: _opened(cls, where, what, store, float(lease), worker, durability, clock or SystemClock()))
+
+    def add(self, *what: Agent | DurableDefinition) -> None:
+        """Know agents and durable definitions, or replace those of their names; live instances go on from their last commit."""
+        for thing in what:
+            _check(thing)
+        for thing in what:
+            if isinstance(thing, Agent):
+                self.runs.add(thing)
+            else:
+                self._runtime.add(thing)
+
+    def run(
+        self,
+        agent: Agent | str,
+        request: str,
+        *,
+        id: str | None = None,
+        conversation: str | None = None,
+        principal: Principal | None = None,
+    ) -> Run:
+        """Run an agent; returns at once with the first message committed. `id` makes it idempotent.
+
+        Raises: BadInput, CallConflict when the id is another run, NoCode for the name of an agent that is not here.
+        """
+        self._check_open()
+        return self.runs.start(self._agent(agent), request, id=id, conversation=conversation, principal=principal)
+
+    def lookup(self, definition: DurableDefinition | str, /, **args: Any) -> DurableProcess:
+        """The durable process of these arguments, got or begun. Raises: NoCode, BadInput."""
+        self._check_open()
+        if isinstance(definition, str):
+            definition = self._runtime.definition(definition)
+        elif self._runtime.definitions.get(definition.name) is not definition:
+            self.add(definition)
+        return self._runtime.lookup(definition, args)
+
+    def spawn(self, definition: Definition, /, **args: Any) -> Handle:
+        """Start a process in memory. Raises: BadInput."""
+        self._check_open()
+        return spawn(definition, **args)
+
+    def journal(self, key: str) -> Table:
+        """Every message, step and state of a key or run, in order of writing, as a table. Raises: NoCode when it is unknown."""
+        return journal_table(self.store, key)
+
+    @property
+    def elsewhere(self) -> dict[str, Host]:
+        """The keys that other live hosts own, and who they are."""
+        mine = self.store.host.id
+        return {info.key: info.owner for info in self.store.keys_now() if info.owner is not None and info.owner.id != mine}
+
+    @property
+    def blocked(self) -> dict[str, str]:
+        """The keys with work left that this bench cannot run, and why."""
+        return dict(self._runtime.blocked)
+
+    async def close(self) -> None:
+        """End what lives here and leave the store; unfinished work stays in the journal. Closing twice does nothing."""
+        if self.closed:
+            return
+        self.closed = True
+        _open.pop(self.place, None)
+        self.approvals.close()
+        await self._runtime.close()
+        await self.store.close()
+
+    async def __aenter__(self) -> Workbench:
+        self._entered += 1
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._entered -= 1
+        if self._entered <= 0:
+            await self.close()
+
+    def _repr_html_(self) -> str:
+        runs = self.runs.find()
+        return f"<p>{html.escape(repr(self))}</p>{runs._repr_html_()}"
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"<Workbench {self.place}: closed>"
+        elsewhere = len(self.elsewhere)
+        note = f", {elsewhere} owned elsewhere" if elsewhere else ""
+        return f"<Workbench {self.place}: {len(self.runs)} runs, {len(self.approvals.pending())} approvals pending{note}>"
+
+    def _agent(self, agent: Agent | str) -> Agent:
+        if isinstance(agent, Agent):
+            return agent
+        known = self.agents.get(agent) if isinstance(agent, str) else None
+        if known is None:
+            raise BadInput(f"bench.run needs an agent or the name of one, found {agent!r}; there are {sorted(self.agents)}")
+        return known
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise StoreError(f"the bench on {self.place!r} is closed; open it again with await Workbench.open({self.place!r})")
+
+
+class Opening:
+    """An opening bench: await it, or enter it."""
+
+    def __init__(self, begin: Callable[[], Any]) -> None:
+        self._begin = begin
+        self._bench: Workbench | None = None
+
+    def __await__(self) -> Generator[Any, None, Workbench]:
+        bench: Workbench = yield from self._begin().__await__()
+        return bench
+
+    async def __aenter__(self) -> Workbench:
+        self._bench = await self
+        return await self._bench.__aenter__()
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._bench is not None:
+            await self._bench.__aexit__(*error)
+
+
+async def _opened(
+    cls: type[Workbench],
+    where: str | os.PathLike[str],
+    what: tuple[Agent | DurableDefinition, ...],
+    store: Store | None,
+    lease: float,
+    worker: bool,
+    durability: str,
+    clock: Clock,
+) -> Workbench:
+    home = Home.of_running()
+    place = _place(where) if store is None else f"store {id(store):x}"
+    known = _open.get(place)
+    if known is not None and known._runtime.home.loop.is_closed():
+        del _open[place]
+        known = None
+    if known is not None and known._runtime.home is not home:
+        raise StoreError(f"{place!r} is open in another running event loop of this process; use that one, or close it there")
+    if known is not None:
+        known.add(*what)
+        await known._runtime.recover()
+        return known
+    keeper = store if store is not None else store_for(place, durability=durability)
+    await keeper.open(label=_label(), lease=lease, now=clock.now)
+    bench = cls(keeper, Runtime(keeper, home, clock, worker=worker, redeliver=lease), place)
+    if place != MEMORY:
+        _open[place] = bench
+    try:
+        bench.add(*what)
+        await bench._runtime.requests.find()
+        bench.approvals._publish()
+        await bench._runtime.open()
+    except BaseException:
+        await bench.close()
+        raise
+    return bench
+
+
+def _place(where: str | os.PathLike[str]) -> str:
+    text = os.fspath(where)
+    return text if text == MEMORY or "://" in text else str(Path(text).expanduser().resolve())
+
+
+def _label() -> str:
+    return f"pid {os.getpid()}"
+
+
+def _check(thing: object) -> None:
+    if not isinstance(thing, (Agent, DurableDefinition)):
+        raise BadInput(f"a bench takes agents and durable definitions, found {thing!r}; decorate a process body with @durable(key=…)")
+
+

@@ -1,0 +1,53 @@
+"""A table: a list of rows that shows itself as one in a cell.
+
+Plain on purpose: it is a list in every other way, and awaiting it gives itself, so `await` before it does no harm.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["Table"]
+
+WIDTH = 60
+MOST = 300
+
+
+class Table(list[Any]):
+    """Rows with the columns that are shown; a row is a mapping or has the columns as attributes."""
+
+    def __init__(self, rows: Iterable[Any], columns: Sequence[str]) -> None:
+        super().__init__(rows)
+        self.columns = tuple(columns)
+
+    def __await__(self) -> Generator[Any, None, Table]:
+        return self
+        yield
+
+    def __repr__(self) -> str:
+        cells = [self.columns, *(self._cells(row) for row in self[:MOST])]
+        widths = [max(len(line[index]) for line in cells) for index in range(len(self.columns))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+        return "\n".join([*lines, *self._more()])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(column)}</th>" for column in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(row)) + "</tr>" for row in self[:MOST]
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + "".join(f"<p>{line}</p>" for line in self._more())
+
+    def _more(self) -> list[str]:
+        return [f"{len(self) - MOST} more rows"] if len(self) > MOST else []
+
+    def _cells(self, row: Any) -> tuple[str, ...]:
+        values = [row.get(name) if isinstance(row, Mapping) else getattr(row, name, None) for name in self.columns]
+        return tuple(_short(value) for value in values)
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else value if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
