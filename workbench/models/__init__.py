@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.models.cassette import recorded
+    from workbench.models.embedded import offline
     from workbench.models.library import openai_compatible
     from workbench.models.providers import resolve
     from workbench.models.script import call, scripted
 
-__all__ = ["call", "openai_compatible", "recorded", "resolve", "scripted"]
+__all__ = ["call", "offline", "openai_compatible", "recorded", "resolve", "scripted"]
 
 _HOMES = {
     "call": "script",
+    "offline": "embedded",
     "openai_compatible": "library",
     "recorded": "cassette",
     "resolve": "providers",

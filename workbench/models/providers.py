@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from workbench.errors import BadInput
 from workbench.models.library import LibraryModel, is_foreign_model, named_model
-from workbench.models.offline import Offline
+from workbench.models.embedded import Offline
 
 if TYPE_CHECKING:
     from workbench.models.model import Model

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ModelFailed
 from workbench.models.messages import Call, turns_in, unique_ids
-from workbench.models.speech import said, say
+from workbench.models.speech import note, said, say
 
 if TYPE_CHECKING:
     from workbench.models.model import Request, Turn
@@ -67,7 +66,7 @@ class Scripted:
 
     async def ask(self, request: Request, on_text: Callable[[str], None]) -> Turn:
         number = turns_in(request.history)
-        self._note(number)
+        note(self._log, number)
         if number >= len(self.turns):
             raise ModelFailed(
                 f"the scripted model is asked for turn {number + 1} and its script has {len(self.turns)}; add a turn",
@@ -81,12 +80,6 @@ class Scripted:
             if isinstance(part, str):
                 await say(part, on_text, self._delay)
         return said(parts, request, model=self.name)
-
-    def _note(self, number: int) -> None:
-        if self._log is not None:
-            line = json.dumps({"turn": number, "pid": os.getpid(), "at": time.time()})
-            with self._log.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
 
 
 def _identified(parts: Sequence[str | ScriptedCall], request: Request) -> list[str | Call]:

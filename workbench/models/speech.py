@@ -1,10 +1,12 @@
-"""Speech: a turn that is known in advance, said as a model would say it: word by word, on the loop."""
+"""Speech: a turn that is known in advance, said as a model would say it: word by word, on the loop, and noted when asked for."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 from workbench.models.messages import Call, model_message
@@ -12,8 +14,9 @@ from workbench.models.model import Request, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-__all__ = ["said", "say"]
+__all__ = ["note", "said", "say"]
 
 
 async def say(text: str, on_text: Callable[[str], None], delay: float = 0.0) -> None:
@@ -21,6 +24,14 @@ async def say(text: str, on_text: Callable[[str], None], delay: float = 0.0) -> 
     for word in re.findall(r"\s*\S+\s*", text) if text.strip() else ():
         on_text(word)
         await asyncio.sleep(delay)
+
+
+def note(log: Path | None, turn: int) -> None:
+    """Append a line about an ask (`turn`, `pid`, `at`) to `log`, so that asks can be counted outside the store."""
+    if log is not None:
+        line = json.dumps({"turn": turn, "pid": os.getpid(), "at": time.time()})
+        with log.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
 
 def said(parts: Sequence[str | Call], request: Request, *, model: str) -> Turn:

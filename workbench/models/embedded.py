@@ -11,18 +11,20 @@ Knows nothing of how tools run.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.models.arguments import QUOTED, Found, asks_for_plain, find_arguments, words
-from workbench.models.messages import Call, ToolResult, results_of, unique_ids, user_text
-from workbench.models.speech import said, say
+from workbench.models.messages import Call, ToolResult, results_of, turns_in, unique_ids, user_text
+from workbench.models.speech import note, said, say
 
 if TYPE_CHECKING:
     from workbench.models.model import Request, ToolSpec, Turn
 
-__all__ = ["Offline"]
+__all__ = ["Offline", "offline"]
 
 _LONGEST = 400  # characters of one result in an answer
 _READING = (
@@ -55,19 +57,29 @@ _NEGATION = r"\b(?:do not|don't|dont|never|must not|should not|shouldn't|rather 
 _JOINT = r"[.;!?\n]+(?:\s+|$)|,?\s+(?:and then|and also|and|then|also|but)\s+|,\s+"
 
 
+def offline(*, log: str | os.PathLike[str] | None = None, delay: float = 0.0) -> Offline:
+    """The model behind "offline". `log` is a file that gets a line per ask; `delay` is the time in seconds between two words."""
+    return Offline(Path(log) if log else None, delay)
+
+
 class Offline:
     """The embedded default model."""
 
     name = "offline"
 
+    def __init__(self, log: Path | None = None, delay: float = 0.0) -> None:
+        self._log = log
+        self._delay = delay
+
     def __repr__(self) -> str:
         return "<model offline>"
 
     async def ask(self, request: Request, on_text: Callable[[str], None]) -> Turn:
+        note(self._log, turns_in(request.history))
         parts = _reply(request)
         for part in parts:
             if isinstance(part, str):
-                await say(part, on_text)
+                await say(part, on_text, self._delay)
         return said(parts, request, model=self.name)
 
 
