@@ -315,7 +315,7 @@ class Records(Protocol):
     def decide_record(
         self, kind: str, id: str, *, expect: str, status: str, decision: str, at: float
     ) -> Awaitable[bool]:
-        """Move `status` from `expect`, keep `decision` with it and wake the key, in one transaction; False when it had moved.
+        """Move `status` from `expect`, keep `decision` and wake the key, in one transaction; False when it had moved.
 
         Written with synchronous FULL whatever the durability of the bench.
         """

@@ -11,14 +11,13 @@ Certified by the same laws as every keeper (`workbench.testing.conformance`).
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.errors import BadInput, Fenced, StoreError
+from workbench.errors import StoreError
 from workbench.store.journal import (
     Activation,
     Commit,
@@ -31,57 +30,15 @@ from workbench.store.journal import (
     Record,
     StepRecord,
 )
+from workbench.store.key import checked
+from workbench.store.room import Call, Line, Room, acknowledge, log, lose, prune, refusal, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 __all__ = ["MemoryStore", "Room"]
 
 T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class Call:
-    """One call id of a key. `message` is None while its message waits in the inbox."""
-
-    number: int
-    message: Logged | None = None
-    answer: str | None = None
-    given: Entry | None = None
-
-
-@dataclass(slots=True)
-class Line:
-    """Everything of one key."""
-
-    key: str
-    created_at: float
-    epoch: int = 0
-    cursor: int = 0
-    last_seq: int = 0
-    version: int = 0
-    snapshot: str | None = None
-    wake_at: float | None = None
-    owner: str | None = None
-    what: tuple[str, str] | None = None
-    log: list[Logged] = field(default_factory=list)
-    steps: dict[int, list[StepRecord]] = field(default_factory=dict)
-    calls: dict[str, Call] = field(default_factory=dict)
-    dead: list[DeadLetter] = field(default_factory=list)
-    inbox: list[Entry] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
-    lives: list[tuple[int, Activation]] = field(default_factory=list)
-
-
-class Room:
-    """What the stores of one place share."""
-
-    def __init__(self) -> None:
-        self.lines: dict[str, Line] = {}
-        self.records: dict[tuple[str, str], Record] = {}
-        self.hosts: dict[str, Host] = {}
-        self.watchers: dict[object, tuple[str, Callable[[], object]]] = {}
-        self.ids = itertools.count(1)
 
 
 class MemoryStore:
@@ -121,7 +78,7 @@ class MemoryStore:
     def load(self, key: str) -> asyncio.Future[Loaded]:
         """Begin an activation."""
         line = self._make(key)
-        cut_off = self._mark_lost(line)
+        cut_off = lose(line)
         line.epoch += 1
         life = Activation(line.epoch, self.host.id, self._now(), None, None, None)
         line.lives.append((self._wrote(), life))
@@ -137,7 +94,9 @@ class MemoryStore:
         self, key: str, epoch: int, message: str, call_id: str | None = None, wake_at: float | None = None
     ) -> asyncio.Future[int]:
         """Log a message."""
-        return self._fenced(key, epoch, lambda line: self._log(line, epoch, _text(message), call_id, wake_at))
+        return self._fenced(
+            key, epoch, lambda line: log(line, self._wrote(), self._now(), epoch, text(message), call_id, wake_at)
+        )
 
     async def pending(self, key: str, cursor: int) -> list[Logged]:
         """The messages after `cursor`."""
@@ -149,7 +108,7 @@ class MemoryStore:
         """Keep a step's record."""
 
         def put(line: Line) -> None:
-            kept = replace(record, payload=_text(record.payload), epoch=epoch)
+            kept = replace(record, payload=text(record.payload), epoch=epoch)
             line.steps.setdefault(seq, []).append(kept)
             line.entries.append(Entry(self._wrote(), kept.kind, self._now(), seq, epoch, step=kept))
             if wake_at is not None:
@@ -163,7 +122,7 @@ class MemoryStore:
 
     def commit(self, key: str, epoch: int, commit: Commit) -> asyncio.Future[None]:
         """Acknowledge a message."""
-        return self._fenced(key, epoch, lambda line: self._commit(line, epoch, commit))
+        return self._fenced(key, epoch, lambda line: acknowledge(line, self._wrote, self._now(), epoch, commit))
 
     async def result(self, key: str, call_id: str) -> str | None:
         """The recorded answer of a call."""
@@ -247,14 +206,14 @@ class MemoryStore:
         args: str | None = None,
     ) -> int:
         """`post`, done when it returns."""
-        _text(message)
+        text(message)
         line = self._make(key)
         if definition is not None and line.what is None:
             line.what = (definition, args or "")
         if id is not None and id in line.calls:
             return line.calls[id].number
         if self._owner(line) is None and not line.inbox:
-            return self._log(line, 0, message, id, wake)
+            return log(line, self._wrote(), self._now(), 0, message, id, wake)
         number = self._wrote()
         line.inbox.append(Entry(number, "message", self._now(), payload=message, call_id=id))
         if id is not None:
@@ -273,7 +232,7 @@ class MemoryStore:
                 known = line.calls.get(post.call_id) if post.call_id is not None else None
                 if known is not None and (known.message is not None or known.given is not None):
                     continue
-                self._log(line, epoch, post.payload or "", post.call_id, None)
+                log(line, self._wrote(), self._now(), epoch, post.payload or "", post.call_id, None)
                 moved.append(line.log[-1])
             return moved
 
@@ -289,7 +248,7 @@ class MemoryStore:
         """Add a row."""
         if (kind, id) in self._room.records:
             return self._done(False)
-        self._room.records[kind, id] = Record(kind, id, key, _text(body), status, at)
+        self._room.records[kind, id] = Record(kind, id, key, text(body), status, at)
         self._wrote()
         return self._done(True)
 
@@ -300,7 +259,7 @@ class MemoryStore:
         row = self._room.records.get((kind, id))
         if row is None or row.status != expect:
             return self._done(False)
-        self._room.records[kind, id] = replace(row, status=status, decision=_text(decision), decided_at=at)
+        self._room.records[kind, id] = replace(row, status=status, decision=text(decision), decided_at=at)
         line = self._room.lines.get(row.key)
         if line is not None:
             line.wake_at = at if line.wake_at is None else min(line.wake_at, at)
@@ -370,7 +329,7 @@ class MemoryStore:
 
     async def prune(self, before: float) -> int:
         """Forget what is older than `before`."""
-        return sum(_prune(line, before) for line in self._room.lines.values())
+        return sum(prune(line, before) for line in self._room.lines.values())
 
     # What the verbs are made of.
 
@@ -380,9 +339,7 @@ class MemoryStore:
 
     def _make(self, key: str) -> Line:
         _ = self.host
-        if not isinstance(key, str) or not key:
-            raise BadInput(f"a key is a text of at least one character, not {key!r}; name the process", key=key)
-        return self._room.lines.setdefault(_whole(key), Line(key, self._now()))
+        return self._room.lines.setdefault(checked(key), Line(key, self._now()))
 
     def _wrote(self) -> int:
         """The number of a new row; whoever watches from another host is told."""
@@ -394,54 +351,10 @@ class MemoryStore:
     def _owner(self, line: Line) -> Host | None:
         return self._room.hosts.get(line.owner) if line.owner is not None else None
 
-    def _mark_lost(self, line: Line) -> bool:
-        unfinished = [at for at, (_, life) in enumerate(line.lives) if life.how is None]
-        for at in unfinished:
-            id, life = line.lives[at]
-            wrote = [entry.at for entry in line.entries if entry.epoch == life.epoch]
-            line.lives[at] = (id, replace(life, how="lost", ended_at=wrote[-1] if wrote else life.began_at))
-        return bool(unfinished)
-
-    def _log(self, line: Line, epoch: int, message: str, call_id: str | None, wake_at: float | None) -> int:
-        line.last_seq += 1
-        logged = Logged(line.last_seq, message, call_id)
-        line.log.append(logged)
-        line.entries.append(Entry(self._wrote(), "message", self._now(), logged.seq, epoch, message, call_id))
-        if call_id is not None:
-            call = line.calls.setdefault(call_id, Call(logged.seq))
-            if call.given is None:
-                call.message = logged
-        if wake_at is not None and line.wake_at is None:
-            line.wake_at = wake_at
-        return logged.seq
-
-    def _commit(self, line: Line, epoch: int, commit: Commit) -> None:
-        snapshot = None if commit.snapshot is None else _text(commit.snapshot)
-        answers = [(call_id, _text(payload)) for call_id, payload in commit.answers]
-        line.snapshot, line.version = snapshot, commit.version
-        line.cursor = max(line.cursor, commit.cursor)
-        line.last_seq = max(line.last_seq, line.cursor)
-        self._answer(line, epoch, answers)
-        if commit.dead is not None:
-            dead = commit.dead
-            line.dead.append(dead)
-            line.entries.append(Entry(self._wrote(), "dead", self._now(), dead.seq, epoch, dead.error, dead.call_id))
-        line.entries.append(Entry(self._wrote(), "commit", self._now(), line.cursor, epoch))
-        line.log = [logged for logged in line.log if logged.seq > line.cursor]
-        line.steps = {seq: kept for seq, kept in line.steps.items() if seq > line.cursor}
-        line.wake_at = commit.wake_at if line.log else None
-
-    def _answer(self, line: Line, epoch: int, answers: Sequence[tuple[str, str]]) -> None:
-        for call_id, payload in answers:
-            call = line.calls.setdefault(call_id, Call(line.cursor))
-            if call.given is None:
-                call.answer = payload
-                call.given = Entry(self._wrote(), "answer", self._now(), line.cursor, epoch, payload, call_id)
-
     def _fenced(self, key: str, epoch: int, write: Callable[[Line], T]) -> asyncio.Future[T]:
         line = self._look(key)
         if line.epoch != epoch:
-            return self._failed(_refusal(line, epoch))
+            return self._failed(refusal(line, epoch))
         try:
             return self._done(write(line))
         except StoreError as error:
@@ -473,47 +386,3 @@ class MemoryStore:
         future.set_exception(error)
         future.exception()  # a failure that nobody awaits is its caller's choice
         return future
-
-
-def _refusal(line: Line, epoch: int) -> Fenced:
-    if not line.epoch:
-        words = (
-            f"{line.key!r} was never loaded, so epoch {epoch} is not its owner's; nothing was written, load it first"
-        )
-    else:
-        words = (
-            f"{line.key!r} now belongs to another activation (epoch {line.epoch}, ours {epoch}); "
-            "nothing was written here, reload to follow it"
-        )
-    return Fenced(words, key=line.key, epoch=line.epoch)
-
-
-def _prune(line: Line, before: float) -> int:
-    open_calls = {call.message.seq for call in line.calls.values() if call.message is not None and call.given is None}
-
-    def stays(entry: Entry) -> bool:
-        if entry.kind == "dead" or entry.at >= before:
-            return True
-        return entry.kind != "commit" and (
-            entry.seq > line.cursor or (entry.kind == "message" and entry.seq in open_calls)
-        )
-
-    kept = [entry for entry in line.entries if stays(entry)]
-    answered = {id: call for id, call in line.calls.items() if call.given is None or call.given.at >= before}
-    gone = len(line.entries) - len(kept) + len(line.calls) - len(answered)
-    line.entries, line.calls = kept, answered
-    return gone
-
-
-def _text(payload: str) -> str:
-    if not isinstance(payload, str):
-        raise StoreError(f"a payload is text, not {type(payload).__name__}; encode it first")
-    return _whole(payload)
-
-
-def _whole(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise BadInput(f"{text[:40]!r} has half of a character in it; use text that UTF-8 can hold") from error
-    return text

@@ -15,6 +15,7 @@ import os
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from workbench.errors import BadInput, StoreError
+from workbench.store.key import checked
 from workbench.store.sqlite import claims, hosts, inbox, pruning, reading, records
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
@@ -108,7 +109,7 @@ class SQLiteStore:
 
     def load(self, key: str) -> Awaitable[Loaded]:
         """Begin an activation."""
-        return self._job(claims.load(_checked(key), self._member))
+        return self._job(claims.load(checked(key), self._member))
 
     def append(
         self, key: str, epoch: int, message: str, call_id: str | None = None, wake_at: float | None = None
@@ -147,11 +148,11 @@ class SQLiteStore:
 
     def register(self, key: str, definition: str, args: str) -> Awaitable[tuple[str, str]]:
         """Store what the key is."""
-        return self._job(claims.register(_checked(key), definition, args))
+        return self._job(claims.register(checked(key), definition, args))
 
     def claim(self, key: str, *, force: bool = False) -> Awaitable[Host | None]:
         """Make this host the owner."""
-        return self._job(claims.claim(_checked(key), self._member, force=force))
+        return self._job(claims.claim(checked(key), self._member, force=force))
 
     def renew(self, until: float) -> Awaitable[None]:
         """Extend this host's lease."""
@@ -174,7 +175,7 @@ class SQLiteStore:
         args: str | None = None,
     ) -> Awaitable[int]:
         """Add a message without an epoch."""
-        return self._job(inbox.post(_checked(key), self._member, message, id, wake, definition, args))
+        return self._job(inbox.post(checked(key), self._member, message, id, wake, definition, args))
 
     def post_now(
         self,
@@ -187,7 +188,7 @@ class SQLiteStore:
         args: str | None = None,
     ) -> int:
         """`post`, committed when it returns, with everything that was queued before it."""
-        job = inbox.post(_checked(key), self._member, message, id, wake, definition, args)
+        job = inbox.post(checked(key), self._member, message, id, wake, definition, args)
         number: int = self._writer.at_once((JOB, job, False))
         return number
 
@@ -292,19 +293,6 @@ class SQLiteStore:
     def _check(self) -> None:
         if not self._open:
             raise StoreError(f"the store {self.path!r} is not open; await its open(...) first")
-
-
-def _checked(key: str) -> str:
-    """Refuse what cannot be a key, before anything is queued."""
-    if not isinstance(key, str) or not key:
-        raise BadInput(f"a key is a text of at least one character, not {key!r}; name the process", key=key)
-    try:
-        key.encode()
-    except UnicodeEncodeError as error:
-        raise BadInput(
-            f"the key {key!r} has half of a character in it; use text that UTF-8 can hold", key=key
-        ) from error
-    return key
 
 
 def _finish(connection: sqlite3.Connection) -> None:

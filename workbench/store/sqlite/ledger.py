@@ -22,6 +22,24 @@ from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
 from workbench.store.sqlite.blobs import INLINE, fold
 from workbench.store.sqlite.file import PATIENCE, is_busy
 from workbench.store.sqlite.schema import LAST_ID
+from workbench.store.sqlite.statements import (
+    ANSWER,
+    CALL,
+    COMMITTED,
+    DATA_VERSION,
+    DEAD,
+    KEY,
+    MAKE_KEY,
+    MAKE_STATE,
+    MESSAGE,
+    OPEN_CALL,
+    READ_KEY,
+    RECORD,
+    RENEW,
+    SLEEP,
+    STATE,
+    WAKE,
+)
 
 if TYPE_CHECKING:
     from workbench.store.journal import Commit, StepRecord
@@ -48,43 +66,6 @@ Queued as `(JOB, job, full)`; `full` makes its transaction survive a power cut w
 
 QUICK = 0.0003
 """Seconds that a COMMIT may take for the next lone write to be written on the loop's thread."""
-
-DATA_VERSION = "PRAGMA data_version"
-READ_KEY = "SELECT id, epoch, cursor, last_seq, last_message, last_work, wake_at FROM keys WHERE key = ?"
-MAKE_KEY = "INSERT INTO keys (key, created_at) VALUES (?, ?)"
-MAKE_STATE = "INSERT INTO states (key) VALUES (?)"
-# No parameter of these is ever None: binding one costs a search for an adapter, as much as the row itself.
-MESSAGE = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload) VALUES (?, ?, ?, 'message', ?, ?, ?, ?)"
-CALL = """
-    INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload, call_id) VALUES (?, ?, ?, 'message', ?, ?, ?, ?,
-    ?)
-"""
-RECORD = """
-    INSERT INTO entries (
-        id, prev, key, kind, seq, epoch, at, branch, name, occurrence, position, began_at, took, payload
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-COMMITTED = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at) VALUES (?, ?, ?, 'commit', ?, ?, ?)"
-STATE = "INSERT INTO states (key) VALUES (?)"
-ENTRY = """
-    INSERT INTO entries (id, prev, key, open, kind, seq, epoch, at, call_id, branch, name, occurrence, position,
-    began_at, took, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-STATE = "UPDATE states SET version = ?, snapshot = ? WHERE key = ?"
-KEY = "UPDATE keys SET cursor = ?, last_seq = ?, last_message = ?, last_work = ? WHERE id = ?"
-WAKE = "UPDATE keys SET wake_at = ? WHERE id = ?"
-SLEEP = "UPDATE keys SET wake_at = NULL WHERE id = ?"
-OPEN_CALL = """
-    INSERT INTO answers (id, key, call_id, seq, message) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (key, call_id) DO UPDATE SET message = excluded.message WHERE given IS NULL
-"""
-ANSWER = """
-    INSERT INTO answers (id, key, call_id, seq, given, epoch, at, payload) VALUES (?1, ?2, ?3, ?4, ?1, ?5, ?6, ?7) ON
-    CONFLICT (key, call_id) DO UPDATE SET given = excluded.given, epoch = excluded.epoch, at = excluded.at, payload =
-    excluded.payload WHERE given IS NULL
-"""
-DEAD = "INSERT INTO dead (id, key, seq, epoch, at, call_id, message, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-RENEW = "UPDATE hosts SET until = ? WHERE id = ?"
 
 
 class Busy(Exception):
@@ -262,7 +243,9 @@ class Ledger:
 
     def _append(self, write: Write) -> object:
         _, key, epoch, message, call_id, wake_at = write
-        known = self.known(key)
+        known = self._known.get(key)
+        if known is None or known.seen != self.version:
+            known = self.known(key)
         if known is None or known.epoch != epoch:
             return self.fenced(key, epoch, known)
         return self.log(known, epoch, message, call_id, wake_at)
@@ -271,7 +254,9 @@ class Ledger:
         key: str
         record: StepRecord
         _, key, epoch, seq, record, wake_at = write
-        known = self.known(key)
+        known = self._known.get(key)
+        if known is None or known.seen != self.version:
+            known = self.known(key)
         if known is None or known.epoch != epoch:
             return self.fenced(key, epoch, known)
         self._last_id = row = self._last_id + 1
@@ -304,7 +289,9 @@ class Ledger:
     def _commit(self, write: Write) -> object:
         commit: Commit
         _, key, epoch, commit = write
-        known = self.known(key)
+        known = self._known.get(key)
+        if known is None or known.seen != self.version:
+            known = self.known(key)
         if known is None or known.epoch != epoch:
             return self.fenced(key, epoch, known)
         known.cursor = cursor = max(known.cursor, commit.cursor)

@@ -60,7 +60,7 @@ class Writer:
         """Queue a write; the future is told once it is committed, or why it is not."""
         future = self._loop.create_future()
         if self._closed:
-            _tell(future, StoreError(f"the store {self._ledger.path!r} is closed; open it again to write to it"))
+            _fail(future, StoreError(f"the store {self._ledger.path!r} is closed; open it again to write to it"))
             return future
         self._writes.append(write)
         self._waiters.append(future)
@@ -208,13 +208,14 @@ class Writer:
 
 def _resolve(waiters: list[Waiter], outcomes: list[object]) -> None:
     for future, outcome in zip(waiters, outcomes, strict=True):
-        if not future.done():
-            _tell(future, outcome)
+        if future.done():
+            continue
+        if isinstance(outcome, BaseException):
+            _fail(future, outcome)
+        else:
+            future.set_result(outcome)
 
 
-def _tell(future: Waiter, outcome: object) -> None:
-    if isinstance(outcome, BaseException):
-        future.set_exception(outcome)
-        future.exception()  # a failure that nobody awaits is its caller's choice; asyncio must not warn of it
-    else:
-        future.set_result(outcome)
+def _fail(future: Waiter, error: BaseException) -> None:
+    future.set_exception(error)
+    future.exception()  # a failure that nobody awaits is its caller's choice; asyncio must not warn of it

@@ -1,0 +1,159 @@
+"""The room: what the memory keepers of one place share, and how a key's line of it changes.
+
+The rules are those that the SQLite keeper has in SQL. Each function changes one line, at once, or refuses and changes
+nothing. Knows nothing of hosts' loops or of awaiting.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from workbench.errors import Fenced, StoreError
+from workbench.store.journal import Activation, Commit, DeadLetter, Entry, Host, Logged, Record, StepRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Call", "Line", "Room", "acknowledge", "log", "lose", "prune", "refusal", "text"]
+
+
+@dataclass(slots=True)
+class Call:
+    """One call id of a key. `message` is None while its message waits in the inbox."""
+
+    number: int
+    message: Logged | None = None
+    answer: str | None = None
+    given: Entry | None = None
+
+
+@dataclass(slots=True)
+class Line:
+    """Everything of one key."""
+
+    key: str
+    created_at: float
+    epoch: int = 0
+    cursor: int = 0
+    last_seq: int = 0
+    version: int = 0
+    snapshot: str | None = None
+    wake_at: float | None = None
+    owner: str | None = None
+    what: tuple[str, str] | None = None
+    log: list[Logged] = field(default_factory=list)
+    steps: dict[int, list[StepRecord]] = field(default_factory=dict)
+    calls: dict[str, Call] = field(default_factory=dict)
+    dead: list[DeadLetter] = field(default_factory=list)
+    inbox: list[Entry] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    lives: list[tuple[int, Activation]] = field(default_factory=list)
+
+
+class Room:
+    """What the stores of one place share."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, Line] = {}
+        self.records: dict[tuple[str, str], Record] = {}
+        self.hosts: dict[str, Host] = {}
+        self.watchers: dict[object, tuple[str, Callable[[], object]]] = {}
+        self.ids = itertools.count(1)
+
+
+def log(
+    line: Line, number: int, at: float, epoch: int, message: str, call_id: str | None, wake_at: float | None
+) -> int:
+    """Add a message to the log of a line; gives its number."""
+    line.last_seq += 1
+    logged = Logged(line.last_seq, message, call_id)
+    line.log.append(logged)
+    line.entries.append(Entry(number, "message", at, logged.seq, epoch, message, call_id))
+    if call_id is not None:
+        call = line.calls.setdefault(call_id, Call(logged.seq))
+        if call.given is None:
+            call.message = logged
+    if wake_at is not None and line.wake_at is None:
+        line.wake_at = wake_at
+    return logged.seq
+
+
+def acknowledge(line: Line, number: Callable[[], int], at: float, epoch: int, commit: Commit) -> None:
+    """Take a commit in."""
+    snapshot = None if commit.snapshot is None else text(commit.snapshot)
+    answers = [(call_id, text(payload)) for call_id, payload in commit.answers]
+    line.snapshot, line.version = snapshot, commit.version
+    line.cursor = max(line.cursor, commit.cursor)
+    line.last_seq = max(line.last_seq, line.cursor)
+    _answer(line, number, at, epoch, answers)
+    if commit.dead is not None:
+        dead = commit.dead
+        line.dead.append(dead)
+        line.entries.append(Entry(number(), "dead", at, dead.seq, epoch, dead.error, dead.call_id))
+    line.entries.append(Entry(number(), "commit", at, line.cursor, epoch))
+    line.log = [logged for logged in line.log if logged.seq > line.cursor]
+    line.steps = {seq: kept for seq, kept in line.steps.items() if seq > line.cursor}
+    line.wake_at = commit.wake_at if line.log else None
+
+
+def _answer(line: Line, number: Callable[[], int], at: float, epoch: int, answers: Sequence[tuple[str, str]]) -> None:
+    for call_id, payload in answers:
+        call = line.calls.setdefault(call_id, Call(line.cursor))
+        if call.given is None:
+            call.answer = payload
+            call.given = Entry(number(), "answer", at, line.cursor, epoch, payload, call_id)
+
+
+def lose(line: Line) -> bool:
+    """Mark the lives that never said how they ended; gives whether there was one."""
+    unfinished = [at for at, (_, life) in enumerate(line.lives) if life.how is None]
+    for at in unfinished:
+        id, life = line.lives[at]
+        wrote = [entry.at for entry in line.entries if entry.epoch == life.epoch]
+        line.lives[at] = (id, replace(life, how="lost", ended_at=wrote[-1] if wrote else life.began_at))
+    return bool(unfinished)
+
+
+def refusal(line: Line, epoch: int) -> Fenced:
+    """The refusal of a stale write."""
+    if not line.epoch:
+        words = (
+            f"{line.key!r} was never loaded, so epoch {epoch} is not its owner's; nothing was written, load it first"
+        )
+    else:
+        words = (
+            f"{line.key!r} now belongs to another activation (epoch {line.epoch}, ours {epoch}); "
+            "nothing was written here, reload to follow it"
+        )
+    return Fenced(words, key=line.key, epoch=line.epoch)
+
+
+def prune(line: Line, before: float) -> int:
+    """Forget what is older than `before`; gives how many rows went."""
+    open_calls = {call.message.seq for call in line.calls.values() if call.message is not None and call.given is None}
+
+    def stays(entry: Entry) -> bool:
+        if entry.kind == "dead" or entry.at >= before:
+            return True
+        return entry.kind != "commit" and (
+            entry.seq > line.cursor or (entry.kind == "message" and entry.seq in open_calls)
+        )
+
+    kept = [entry for entry in line.entries if stays(entry)]
+    answered = {id: call for id, call in line.calls.items() if call.given is None or call.given.at >= before}
+    gone = len(line.entries) - len(kept) + len(line.calls) - len(answered)
+    line.entries, line.calls = kept, answered
+    return gone
+
+
+def text(payload: str) -> str:
+    """The payload, which is text that UTF-8 can hold. Raises: StoreError, as SQL would."""
+    if not isinstance(payload, str):
+        raise StoreError(f"a payload is text, not {type(payload).__name__}; encode it first")
+    try:
+        payload.encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(f"the payload {payload[:40]!r} has half of a character in it; encode it first") from error
+    return payload

@@ -1,0 +1,63 @@
+"""The statements that a batch is made of: few, prepared once, each run with all of its rows.
+
+Knows nothing of when they run (`workbench.store.sqlite.ledger`).
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ANSWER",
+    "CALL",
+    "COMMITTED",
+    "DATA_VERSION",
+    "DEAD",
+    "ENTRY",
+    "KEY",
+    "MAKE_KEY",
+    "MAKE_STATE",
+    "MESSAGE",
+    "OPEN_CALL",
+    "READ_KEY",
+    "RECORD",
+    "RENEW",
+    "SLEEP",
+    "STATE",
+    "WAKE",
+]
+
+DATA_VERSION = "PRAGMA data_version"
+READ_KEY = "SELECT id, epoch, cursor, last_seq, last_message, last_work, wake_at FROM keys WHERE key = ?"
+MAKE_KEY = "INSERT INTO keys (key, created_at) VALUES (?, ?)"
+MAKE_STATE = "INSERT INTO states (key) VALUES (?)"
+# No parameter of these is ever None: binding one costs a search for an adapter, as much as the row itself.
+MESSAGE = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload) VALUES (?, ?, ?, 'message', ?, ?, ?, ?)"
+CALL = """
+    INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload, call_id) VALUES (?, ?, ?, 'message', ?, ?, ?, ?,
+    ?)
+"""
+RECORD = """
+    INSERT INTO entries (
+        id, prev, key, kind, seq, epoch, at, branch, name, occurrence, position, began_at, took, payload
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+COMMITTED = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at) VALUES (?, ?, ?, 'commit', ?, ?, ?)"
+STATE = "INSERT INTO states (key) VALUES (?)"
+ENTRY = """
+    INSERT INTO entries (id, prev, key, open, kind, seq, epoch, at, call_id, branch, name, occurrence, position,
+    began_at, took, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+STATE = "UPDATE states SET version = ?, snapshot = ? WHERE key = ?"
+KEY = "UPDATE keys SET cursor = ?, last_seq = ?, last_message = ?, last_work = ? WHERE id = ?"
+WAKE = "UPDATE keys SET wake_at = ? WHERE id = ?"
+SLEEP = "UPDATE keys SET wake_at = NULL WHERE id = ?"
+OPEN_CALL = """
+    INSERT INTO answers (id, key, call_id, seq, message) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (key, call_id) DO UPDATE SET message = excluded.message WHERE given IS NULL
+"""
+ANSWER = """
+    INSERT INTO answers (id, key, call_id, seq, given, epoch, at, payload) VALUES (?1, ?2, ?3, ?4, ?1, ?5, ?6, ?7) ON
+    CONFLICT (key, call_id) DO UPDATE SET given = excluded.given, epoch = excluded.epoch, at = excluded.at, payload =
+    excluded.payload WHERE given IS NULL
+"""
+DEAD = "INSERT INTO dead (id, key, seq, epoch, at, call_id, message, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+RENEW = "UPDATE hosts SET until = ? WHERE id = ?"
