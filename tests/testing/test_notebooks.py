@@ -115,6 +115,27 @@ async def test_what_a_task_prints_later_stays_with_its_cell(tmp_path: Path) -> N
         assert nb.output(tag="other") == "1"
 
 
+async def test_what_an_earlier_run_of_a_cell_still_prints_is_not_shown(tmp_path: Path) -> None:
+    start = """
+        import asyncio
+        go, number = asyncio.Event(), globals().get("number", 0) + 1
+        async def work(go=go, number=number):
+            await go.wait()
+            print("from run", number)
+        tasks = globals().get("tasks", []) + [(go, asyncio.create_task(work()))]
+    """
+    release = "for go, task in tasks:\n    go.set()\n    await task"
+
+    async with Notebook(book(start=start, release=release), cwd=tmp_path) as nb:
+        await nb.run_until(tag="start")
+        await nb.run("start")
+        await nb.run("release")
+        await nb.until(lambda: "run 2" in nb.output(tag="start"), "the task's output")
+
+        assert nb.output(tag="start") == "from run 2"
+        assert nb.output(tag="release") == ""
+
+
 async def test_a_display_is_updated_from_another_cell(tmp_path: Path) -> None:
     show = "from IPython.display import display\nhandle = display({'step': 1}, display_id=True)"
     notebook = book(show=show, update="handle.update({'step': 2})")

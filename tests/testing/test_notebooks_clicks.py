@@ -127,19 +127,25 @@ async def test_patches_are_folded_and_a_missed_one_asks_for_the_whole(tmp_path: 
         assert nb.output(tag="heard") == "['hello', 'whole']"
 
 
-async def test_a_question_of_an_earlier_cell_does_not_stop_the_next_ones(tmp_path: Path) -> None:
-    notebook = panels(show="p = Panel()\np", answer="p.decide('approve')\n'in code'", after="'after'")
+async def test_a_cell_that_answers_an_earlier_question_is_not_taken_for_one_that_waits(tmp_path: Path) -> None:
+    answer = "import asyncio\nawait asyncio.sleep(0.6)\np.decide('approve')\n'in code'"
 
-    async with Notebook(notebook, cwd=tmp_path) as nb:
+    async with Notebook(panels(show="p = Panel()\np", answer=answer), cwd=tmp_path) as nb:
+        await nb.run_until(tag="show")
+        await nb.until(lambda: nb.views[0].offers(), "the hand-shake")
+
         assert await nb.run_all() == "finished"
 
-        assert nb.output(tag="after") == "'after'"
+        assert nb.output(tag="answer") == "'in code'"
 
 
 async def test_a_busy_cell_is_not_taken_for_one_that_waits(tmp_path: Path) -> None:
-    notebook = panels(busy="p = Panel()\ndisplay(p)\nimport time\ntime.sleep(1.5)\nprint('worked')")
+    notebook = panels(show="p = Panel()\np", busy="import time\ntime.sleep(2.5)\nprint('worked')")
 
     async with Notebook(notebook, cwd=tmp_path) as nb:
+        await nb.run_until(tag="show")
+        await nb.until(lambda: nb.views[0].offers(), "the hand-shake")
+
         assert await nb.run_until(tag="busy") == "finished"
 
-        assert nb.output(tag="busy").endswith("worked")
+        assert nb.output(tag="busy") == "worked"

@@ -101,12 +101,15 @@ class Kernel:
 
     async def reply(self, id: str) -> dict[str, Any] | None:
         """The reply to the cell sent as `id`, or None once the kernel is dead. Waits without a bound."""
-        while self.alive:
-            with contextlib.suppress(Empty):
+        while True:
+            try:
                 message = await self._runner.get_shell_msg(timeout=PULSE)
+            except Empty:
+                if not self.alive:
+                    return None
+            else:
                 if message["parent_header"].get("msg_id") == id:
                     return dict(message["content"])
-        return None
 
     def say(self, model: str, content: dict[str, Any]) -> None:
         """Send a custom message to a widget model, as the front end would."""

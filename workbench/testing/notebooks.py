@@ -95,8 +95,8 @@ class Notebook:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._close()
-        if kind is None and (running := self._running) is not None and running.outcome == "failed" and not running.seen:
-            self._complain(running)
+        if kind is None and self._running is not None and not self._running.seen:
+            self._complain(self._running)
 
     async def run_until(self, tag: str) -> Outcome:
         """Run cells from where it stands; gives "finished", or "waits" when a cell awaits and a view asks for approval.
