@@ -1,6 +1,7 @@
 """Durable agents that live in a Jupyter kernel.
 
-What is promised to users is here, loaded at first use so that importing the package costs next to nothing.
+What is promised to users is here, loaded at first use so that importing the package costs next to nothing. Two names
+are also rooms, `durable` and `process`, and a room that is loaded takes its name: these two are bound at once, and stay.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from workbench.durable.definition import durable
 from workbench.events import show_with
+from workbench.process.definition import process
 
 if TYPE_CHECKING:
     from workbench.agents.agent import Agent as Agent
@@ -17,13 +20,23 @@ if TYPE_CHECKING:
     from workbench.bench import Workbench as Workbench
     from workbench.durable.context import DurableContext as DurableContext
     from workbench.durable.context import Retry as Retry
-    from workbench.durable.definition import durable as durable
     from workbench.process.calls import Call as Call
     from workbench.process.context import Context as Context
-    from workbench.process.definition import process as process
     from workbench.process.spawn import spawn as spawn
 
-__all__ = ["Agent", "Call", "Context", "DurableContext", "Retry", "ToolContext", "Workbench", "durable", "process", "spawn", "tool"]
+__all__ = [
+    "Agent",
+    "Call",
+    "Context",
+    "DurableContext",
+    "Retry",
+    "ToolContext",
+    "Workbench",
+    "durable",
+    "process",
+    "spawn",
+    "tool",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -34,8 +47,6 @@ _HOMES = {
     "Retry": "workbench.durable.context",
     "ToolContext": "workbench.agents.context",
     "Workbench": "workbench.bench",
-    "durable": "workbench.durable.definition",
-    "process": "workbench.process.definition",
     "spawn": "workbench.process.spawn",
     "tool": "workbench.agents.tools",
 }
