@@ -1,0 +1,179 @@
+"""The front door of the command line: parse, call, print.
+
+Every verb is one of Python's, with `--json` for programs. Exit status: 0 done, 1 not so or refused, 2 called wrongly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import BadInput, WorkbenchError
+
+__all__ = ["main"]
+
+Verb = Callable[[argparse.Namespace], Awaitable[int]]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; gives the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        status: int = asyncio.run(options.verb(options))
+    except WorkbenchError as error:
+        print(f"workbench: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="workbench", description="Durable agents that live in a Jupyter kernel.")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    demo = _verb(verbs, "demo", _demo, "a kernel is killed while a tool is at work, and another carries on: the whole story, checked")
+    demo.add_argument("--into", type=Path, help="the folder to work in (a new one under ./demo)")
+    lab = _verb(verbs, "lab", _lab, "JupyterLab on the lessons")
+    lab.add_argument("arguments", nargs=argparse.REMAINDER, help="what goes to JupyterLab")
+    for name, verb, words in (
+        ("runs", _runs, "the runs in a store"),
+        ("show", _show, "one run"),
+        ("journal", _journal, "every message, step and state of a key or run"),
+        ("approve", _approve, "let a waiting call run"),
+        ("reject", _reject, "keep a waiting call from running"),
+    ):
+        parser_of = _verb(verbs, name, verb, words)
+        parser_of.add_argument("--store", help="the store's file (the one *.db here, else in one folder below)")
+        parser_of.add_argument("--json", action="store_true", help="print JSON")
+        if name == "runs":
+            parser_of.add_argument("--status", help="only those with this status")
+        else:
+            parser_of.add_argument("id", help="the id of the run" if name == "show" else "the id of a run or a key" if name == "journal" else "the approval's id")
+        if name == "reject":
+            parser_of.add_argument("--reason", help="shown to the model")
+        if name == "approve":
+            parser_of.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
+        if name == "reject":
+            parser_of.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
+    return parser
+
+
+def _verb(verbs: Any, name: str, verb: Verb, words: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=words, description=words)
+    parser.set_defaults(verb=verb)
+    return parser
+
+
+async def _demo(options: argparse.Namespace) -> int:
+    from workbench.testing.story import tell_the_story
+
+    if options.into is None:
+        Path("demo").mkdir(exist_ok=True)
+        options.into = Path(tempfile.mkdtemp(prefix="story-", dir="demo"))
+    _say("An agent refunds one order and cancels another. Its kernel is killed between moving the money and sending the receipt.\n")
+    story = await tell_the_story(options.into, _say)
+    _say("\nWhat is so, read from the files of the bank, the mail server and the model:")
+    for check in story.checks:
+        _say(f"  {'yes' if check.holds else 'NO '}  {check.claim}\n       {check.seen}")
+    _say(f"\nThe executed notebook: {story.notebook}\nThe same to read in a browser: {story.html}")
+    _say("\nThe money moved once." if story.true else "\nNot everything is so: see NO above.")
+    return 0 if story.true else 1
+
+
+async def _lab(options: argparse.Namespace) -> int:
+    from workbench.testing.story import lesson
+
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise BadInput('JupyterLab is not installed here; pip install "jupyter-agent-workbench[lab]"')
+    lessons = lesson("01_first_run.ipynb").parent
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "jupyterlab", *options.arguments, str(lessons))
+    return await process.wait()
+
+
+async def _runs(options: argparse.Namespace) -> int:
+    async with _bench(options) as bench:
+        table = bench.runs.find(status=options.status)
+        if options.json:
+            _print([{"id": r.id, "agent": r.agent, "status": r.status, "alive": r.alive, "request": r.request, "output": r.output} for r in table])
+        else:
+            _say(repr(table))
+    return 0
+
+
+async def _show(options: argparse.Namespace) -> int:
+    async with _bench(options) as bench:
+        view = bench.runs[options.id].view()
+        if options.json:
+            _print(view)
+        else:
+            from workbench.widgets.static_twin import text
+
+            _say(text(dict(view)))
+    return 0
+
+
+async def _journal(options: argparse.Namespace) -> int:
+    async with _bench(options) as bench:
+        table = bench.journal(options.id)
+        if options.json:
+            _print(list(table))
+        else:
+            _say(repr(table))
+    return 0
+
+
+async def _approve(options: argparse.Namespace) -> int:
+    async with _bench(options) as bench:
+        approval = await bench.approvals.approve(options.id, by=options.by, via="cli")
+        _decided(options, approval)
+    return 0
+
+
+async def _reject(options: argparse.Namespace) -> int:
+    async with _bench(options) as bench:
+        approval = await bench.approvals.reject(options.id, options.reason, by=options.by, via="cli")
+        _decided(options, approval)
+    return 0
+
+
+def _decided(options: argparse.Namespace, approval: Any) -> None:
+    if options.json:
+        _print(approval.view)
+    else:
+        _say(f"{approval.id} {approval.status}: {approval.tool} of {approval.run}")
+
+
+def _bench(options: argparse.Namespace) -> Any:
+    """A bench on the store that runs nothing."""
+    from workbench.bench import Workbench
+
+    return Workbench.open(_store(options.store), worker=False)
+
+
+def _store(given: str | None) -> str:
+    """The store's file. Raises: BadInput when there is none, or more than one to choose from."""
+    if given is not None:
+        if "://" not in given and not Path(given).is_file():
+            raise BadInput(f"there is no store {given!r}; name the file that Workbench.open was given")
+        return given
+    found = sorted(Path().glob("*.db")) or sorted(Path().glob("*/*.db"))
+    if len(found) != 1:
+        names = ", ".join(str(path) for path in found) or "none"
+        raise BadInput(f"which store? --store names the file; here there are: {names}")
+    return str(found[0])
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _print(value: Any) -> None:
+    print(json.dumps(value, indent=1, default=str))
