@@ -24,7 +24,7 @@ from workbench.bench import Workbench
 from workbench.errors import NotShown
 from workbench.testing.notebooks import Notebook
 
-__all__ = ["Check", "Story", "lesson", "tell_the_story"]
+__all__ = ["Check", "Story", "checks", "lesson", "tell_the_story"]
 
 RUN = "lesson-02"
 FOLDER = "lesson-02"
@@ -87,7 +87,7 @@ async def tell_the_story(into: Path, tell: Callable[[str], None]) -> Story:
         at(f"kernel 2 starts (process {notebook.pid}) and opens the same file")
         await notebook.run_all()
         at(f"run      {notebook.output('ask')}")
-        story = Story(_checks(folder, notebook, before), into / LESSON, into / LESSON.replace(".ipynb", ".html"))
+        story = Story(checks(folder, notebook, before), into / LESSON, into / LESSON.replace(".ipynb", ".html"))
         await notebook.save(story.notebook)
     _export(story)
     return story
@@ -116,7 +116,7 @@ async def _look_at_the_journal(folder: Path, at: Callable[[str], None]) -> None:
                 at(f"           {group['group']:<11} {part['part']}: {part['has']}; {part['does']}")
 
 
-def _checks(folder: Path, notebook: Notebook, before: dict[str, Any]) -> list[Check]:
+def checks(folder: Path, notebook: Notebook, before: dict[str, Any]) -> list[Check]:
     refunds, receipts, asked = (_lines(folder, name) for name in ("refunds.log", "mail.log", "model.log"))
     attempts, cancelled = _lines(folder, "mail-attempts.log"), _lines(folder, "cancelled.log")
     refund = refunds[0] if refunds else {"refund_id": "", "key": "", "call": "", "pid": 0}
