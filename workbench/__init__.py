@@ -1,7 +1,7 @@
 """Durable agents that live in a Jupyter kernel.
 
-What is promised to users is here, loaded at first use so that importing the package costs next to nothing. Two names
-are also rooms, `durable` and `process`, and a room that is loaded takes its name: these two are bound at once, and stay.
+What is promised to users is here, loaded at first use so that importing the package costs next to nothing. `durable`
+and `process` are rooms too, and a room that is loaded takes its name: these two are bound at once, and stay.
 """
 
 from __future__ import annotations
