@@ -46,6 +46,7 @@ class View:
     alive: bool = True
     answered: int = 0  # how often the kernel sent the whole
     missed: bool = False  # a patch was missed, and the whole is on its way
+    failure: str = ""  # why the kernel could not make the view, when it could not
     replies: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -148,6 +149,8 @@ class Page:
                 self._patch(view, revision, ops)
             case {"kind": "reply", "id": str(id)}:
                 view.replies[id] = content
+            case {"kind": "failed", "error": str(words)}:
+                view.failure = words
 
     def _patch(self, view: View, revision: int, ops: list[Any]) -> None:
         if revision == view.revision + 1 and not view.missed:

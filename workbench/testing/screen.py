@@ -115,6 +115,9 @@ class Screen:
             cell = self.notebook.cells[index]
             error.add_note(f"cell {cells.called(cell, index)!r} put out:\n{cells.text(cell)[-LAST:] or 'nothing'}")
         error.add_note(f"on offer: {cells.listed(self.page.labels())}")
+        for view in self.page.shown():
+            if view.failure:
+                error.add_note(f"the kernel could not make the view {view.name!r}: {view.failure}")
         lately = "; ".join(f"{moment.at:.1f} s {moment.what} {moment.subject}" for moment in self.timeline[-8:])
         error.add_note(f"lately: {lately}")
         return error

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
+from elsewhere import ReadElsewhere
 
 from workbench.store.memory import MemoryStore, Room
 from workbench.store.sqlite.keeper import SQLiteStore
 from workbench.testing.conformance import Law, MakeStore, laws
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite, process"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite, process", "sqlite, reopened"])
 def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
-    places: dict[str, Callable[[], MakeStore]] = {
-        "memory": lambda: partial(MemoryStore, Room()),
-        "sqlite": lambda: partial(SQLiteStore, tmp_path / "laws.db"),
-        "sqlite, process": lambda: partial(SQLiteStore, tmp_path / "laws.db", durability="process"),
+    places: dict[str, MakeStore] = {
+        "memory": partial(MemoryStore, Room()),
+        "sqlite": partial(SQLiteStore, tmp_path / "laws.db"),
+        "sqlite, process": partial(SQLiteStore, tmp_path / "laws.db", durability="process"),
+        "sqlite, reopened": partial(ReadElsewhere, tmp_path / "laws.db"),
     }
-    return places[request.param]()
+    return places[request.param]
 
 
 @pytest.mark.parametrize("law", laws(), ids=str)
