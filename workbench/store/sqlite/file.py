@@ -86,14 +86,13 @@ def _look(path: str) -> None:
 def _look_inside(path: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:
-        reader = sqlite3.connect(
-            Path(path).absolute().as_uri() + "?mode=ro", uri=True, isolation_level=None, timeout=PATIENCE
-        )
+        at_rest = _is_at_rest(path)
+        reader = sqlite3.connect(_read_only(path, at_rest), uri=True, isolation_level=None, timeout=PATIENCE)
         try:
-            _judge(reader, path)
-            return
+            return _judge(reader, path)
         except sqlite3.DatabaseError as error:
-            if not is_busy(error) and error.sqlite_errorcode != sqlite3.SQLITE_CANTOPEN:
+            moving = at_rest and not _is_at_rest(path)
+            if not (moving or is_busy(error) or error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN):
                 raise _unusable(
                     path, f"SQLite cannot read it ({error})", "choose another path or restore a copy"
                 ) from error
@@ -102,6 +101,18 @@ def _look_inside(path: str) -> None:
             time.sleep(RETRY)
         finally:
             reader.close()
+
+
+def _is_at_rest(path: str) -> bool:
+    """Whether no write-ahead log is beside the file, so that looking at it needs no shared memory beside it either."""
+    try:
+        return os.path.getsize(path + "-wal") == 0
+    except FileNotFoundError:
+        return True
+
+
+def _read_only(path: str, at_rest: bool) -> str:
+    return Path(path).absolute().as_uri() + ("?mode=ro&immutable=1" if at_rest else "?mode=ro")
 
 
 def _judge(connection: sqlite3.Connection, path: str) -> None:

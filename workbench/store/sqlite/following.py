@@ -55,6 +55,7 @@ class Follower:
             self._disarm()
 
     def _arm(self) -> None:
+        self._disarm()
         self._timer = self._loop.call_later(EVERY, self._poll)
 
     def _disarm(self) -> None:

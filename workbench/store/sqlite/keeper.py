@@ -103,7 +103,8 @@ class SQLiteStore:
         self._follower.close()
         await self._writer.close()
         self._reader.close()
-        await asyncio.to_thread(_finish, self._connection)
+        with self._writer.lock:
+            await asyncio.to_thread(_finish, self._connection)
 
     # Journal.
 
