@@ -1,6 +1,7 @@
 // The only builder: each view → one ESM and one CSS in workbench/widgets/static/, plus tests and the gallery for development.
 //
 //   node build.mjs              the bundles
+//   node build.mjs --into DIR   the bundles, in another folder
 //   node build.mjs --watch      the bundles, again after every change
 //   node build.mjs --test       the unit tests, bundled and run under node --test
 //   node build.mjs --gallery    one page with every scenario, in gallery/dist/
@@ -54,7 +55,7 @@ async function test() {
       plugins: [outside(["happy-dom"])],
     });
     const files = readdirSync(into).filter((name) => name.endsWith(".mjs")).map((name) => join(into, name));
-    return spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], { stdio: "inherit", cwd: here }).status ?? 1;
+    return spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-force-exit", "--test-timeout=60000", ...files], { stdio: "inherit", cwd: here }).status ?? 1;
   } finally {
     rmSync(into, { recursive: true, force: true });
   }
@@ -83,6 +84,7 @@ async function gallery() {
 }
 
 const mode = process.argv[2];
+if (mode === "--into") bundles.outdir = process.argv[3];
 if (mode === "--test") process.exit(await test());
 else if (mode === "--gallery") await gallery();
 else if (mode === "--watch") await (await esbuild.context(bundles)).watch();

@@ -6,7 +6,7 @@ import type { Approval, Json } from "../types";
 import { Button, type Commands } from "./buttons";
 import { type Field, fieldsOf, inField, parsed, problemOf, typed } from "./schema";
 import { Drawing } from "./shapes";
-import { json, oneLine, plural } from "./words";
+import { json, oneLine, plural, visible } from "./words";
 
 type Args = { [key: string]: Json };
 
@@ -164,7 +164,7 @@ function FieldRow(props: { id: string; read: Read; text: string; before: Json | 
           <span class="wb-dim">as asked</span>
         ) : (
           <span class="wb-ink-blue">
-            <Drawing name="triangle" /> changed, was <span class="wb-code">{before === undefined ? "not given" : field.secret ? "secret" : oneLine(before, 40)}</span>
+            <Drawing name="triangle" /> changed, was <span class="wb-code">{before === undefined ? "not given" : field.secret ? "secret" : typeof before === "string" ? visible(before).slice(0, 40) : oneLine(before, 40)}</span>
           </span>
         )}
       </div>

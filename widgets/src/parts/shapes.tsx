@@ -132,6 +132,7 @@ const STATUSES: Record<string, [string, Ink]> = {
   replayed: ["replayed", "violet"],
   "still waits": ["diamond", "amber"],
   asleep: ["turning", "blue"],
+  elsewhere: ["elsewhere", "grey"],
   unplugged: ["unplugged", "violet"],
 };
 

@@ -82,7 +82,7 @@ function Message({ row, index, context }: { row: MessageRow; index: number; cont
           <Stream text={String(row.text)} live={writing} />
         )}
       </div>
-      <Lane axis={context.axis} spans={row.spans} now={context.now} writing={writing} />
+      <Lane axis={context.axis} spans={you ? [] : row.spans} now={context.now} writing={writing} />
       <Took took={row.took} spans={row.spans} now={context.now} />
     </div>
   );
