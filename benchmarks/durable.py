@@ -170,18 +170,6 @@ def recovery(directory: Path) -> float:
     return asyncio.run(recover(path))
 
 
-def recovery(directory: Path) -> float:
-    """Milliseconds from opening a file whose last process was killed until every instance is claimed and loaded."""
-    path = directory / "interrupted.db"
-    command = [sys.executable, __file__, "--interrupt", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        if child.stdout.readline().strip() != "ready":
-            raise SystemExit("the process that is to be interrupted ended by itself")
-        child.send_signal(signal.SIGKILL)
-    return asyncio.run(recover(path))
-
-
 async def recover(path: Path) -> float:
     """What `recovery` measures: an instance is claimed and loaded once its body runs."""
     begun.clear()
