@@ -1,4 +1,4 @@
-"""A front end for windows: comms that keep what was sent, sources that change when told, and time that moves by hand."""
+"""A front end for windows: comms that keep what was sent, sources that change when told, time moved by hand."""
 
 from __future__ import annotations
 
