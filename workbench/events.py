@@ -59,9 +59,10 @@ class Changes:
 
     def _run(self) -> None:
         self._due = False
-        for changed in list(self._listeners.values()):
+        for token in list(self._listeners):
             try:
-                changed()
+                if (changed := self._listeners.get(token)) is not None:
+                    changed()
             except Exception:
                 log.exception("a listener failed")
 

@@ -23,8 +23,8 @@ class Table(list[Any]):
         self.columns = tuple(columns)
 
     def __await__(self) -> Generator[Any, None, Table]:
+        yield from ()
         return self
-        yield
 
     def __repr__(self) -> str:
         cells = [self.columns, *(self._cells(row) for row in self[:MOST])]

@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.errors import CallRefused
 
-__all__ = ["Call", "Reply"]
+__all__ = ["Call", "Reply", "fail"]
 
 _KEPT_BY_CALL_ALONE = 2  # the call's own slot, and getrefcount's argument
 
@@ -23,7 +23,7 @@ _KEPT_BY_CALL_ALONE = 2  # the call's own slot, and getrefcount's argument
 class Reply:
     """Answers one call. Calling it a second time is refused."""
 
-    __slots__ = ("__weakref__", "_future", "_message", "_name")
+    __slots__ = ("_future", "_message", "_name")
 
     def __init__(self, future: asyncio.Future[Any], name: str, message: object) -> None:
         self._future = future
@@ -45,17 +45,26 @@ class Reply:
 
     def fail(self, error: BaseException) -> None:
         """Fail the caller with `error`, unless it has its answer."""
-        if not self._future.done():
-            self._future.set_exception(error)
-            self._future.exception()  # a caller that went away is no unseen failure
+        fail(self._future, error)
 
     def refuse(self) -> None:
         """Fail the caller because nothing takes its message."""
-        self.fail(CallRefused(f"{self._name} has no case for {self._message!r}; nothing was done", name=self._name))
+        self.fail(self._refusal())
+
+    def _refusal(self) -> CallRefused:
+        return CallRefused(f"{self._name} has no case for {self._message!r}; nothing was done", name=self._name)
 
     def __del__(self) -> None:
-        if not self._future.done() and not self._future.get_loop().is_closed():
-            self.refuse()
+        loop = self._future.get_loop()
+        if not self._future.done() and not loop.is_closed():  # soon: the end of its process has the first word
+            loop.call_soon_threadsafe(fail, self._future, self._refusal())
+
+
+def fail(future: asyncio.Future[Any], error: BaseException) -> None:
+    """Fail a caller, unless it has its answer or went away."""
+    if not future.done():
+        future.set_exception(error)
+        future.exception()  # a caller that went away is no unseen failure
 
 
 class Call:

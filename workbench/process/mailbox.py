@@ -49,10 +49,13 @@ class Mailbox(Generic[M]):
             self._drop(message)
             return
         self._messages.append(message)
-        if self._taker is not None:
+        taken = self._taker is not None  # the oldest is on its way to who waits
+        if taken:
             self._wake()
-        elif self._bound is not None and len(self._messages) > self._bound:
-            self._drop(self._messages.popleft())
+        if self._bound is not None and len(self._messages) > self._bound + taken:
+            oldest = self._messages[taken]
+            del self._messages[taken]
+            self._drop(oldest)
 
     async def take(self) -> M:
         """The oldest message, waited for. Raises: StopAsyncIteration once closed."""

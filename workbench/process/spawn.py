@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import weakref
 from collections.abc import Awaitable, Generator
 from typing import Any
 
-from workbench.errors import CallRefused, ProcessEnded
+from workbench.errors import CallRefused, ProcessEnded, Signal
 from workbench.loop import Home
-from workbench.process.calls import Call, Reply
+from workbench.process.calls import Call, Reply, fail
 from workbench.process.context import Context
 from workbench.process.definition import Definition
 from workbench.process.drive import Outcome, Owner, current_owner, drive
@@ -69,7 +68,7 @@ class Process(Handle):
         super().__init__(definition.name, definition.shapes[1])
         self._definition = definition
         self._args = args
-        self._calls: weakref.WeakSet[Reply] = weakref.WeakSet()
+        self._calls: set[asyncio.Future[Any]] = set()
         self._mailbox: Mailbox[Any] = Mailbox(definition.mailbox, self._dropped)
         self._context: Context[Any, Any] = Context(self.name, self._mailbox)
         self._restarts = 0
@@ -97,9 +96,9 @@ class Process(Handle):
         if self._status in ENDED:
             future.set_exception(ProcessEnded(f"{self.name} is {self._status} and takes no calls", name=self.name, status=self._status))
             return future
-        reply = Reply(future, self.name, message)
-        self._calls.add(reply)
-        self._mailbox.post(Call(message, reply))
+        self._calls.add(future)
+        future.add_done_callback(self._calls.discard)
+        self._mailbox.post(Call(message, Reply(future, self.name, message)))
         return future
 
     def dispose(self) -> Awaitable[None]:
@@ -135,9 +134,12 @@ class Process(Handle):
         if error is not None:
             self.error = error
             log.error("%s crashed: %r", self.name, error, exc_info=error)
-        self._fail_calls(error, keep_casts=again)
+        elif outcome.error is not None and not isinstance(outcome.error, Signal):
+            log.error("%s failed while it ended: %r", self.name, outcome.error, exc_info=outcome.error)
+        status = {"done": "done", "disposed": "disposed"}.get(outcome.how, "crashed")
+        self._fail_calls(error or ProcessEnded(f"{self.name} ended before it answered", name=self.name, status=status))
         if not again:
-            self._become({"done": "done", "disposed": "disposed"}.get(outcome.how, "crashed"))
+            self._become(status)
             self._mailbox.close()
         await self._context.owner.end()
         if again:
@@ -147,12 +149,11 @@ class Process(Handle):
             current_owner.set(self._context.owner)
         return again
 
-    def _fail_calls(self, error: BaseException | None, *, keep_casts: bool) -> None:
-        reason = error or ProcessEnded(f"{self.name} ended before it answered", name=self.name, status=self._status)
-        if keep_casts:
-            self._mailbox.remove(lambda message: type(message) is Call)
-        for reply in list(self._calls):
-            reply.fail(reason)
+    def _fail_calls(self, reason: BaseException) -> None:
+        """Fail every caller; their messages are for nobody any more, casts stay."""
+        self._mailbox.remove(lambda message: type(message) is Call)
+        for future in list(self._calls):
+            fail(future, reason)
 
     def _publish(self, state: Any) -> None:
         self.states.publish(self.states.shape.encode(state, "state"))
@@ -174,5 +175,5 @@ class _posted:  # noqa: N801 - an awaitable that is done
     __slots__ = ()
 
     def __await__(self) -> Generator[Any, None, int]:
+        yield from ()
         return 0
-        yield
