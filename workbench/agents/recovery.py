@@ -55,7 +55,8 @@ def sentence(groups: list[RecoveryGroup]) -> str:
 def _turns(number: int, tokens: int) -> RecoveryPart:
     part = "model turn 1" if number == 1 else f"model turns 1 to {number}"
     has = "its answer" if number == 1 else f"{number} answers"
-    return {"part": part, "has": f"{has}, {tokens:,} tokens" if tokens else has, "does": "uses the answers, calls no model"}
+    uses = "uses the answer" if number == 1 else "uses the answers"
+    return {"part": part, "has": f"{has}, {tokens:,} tokens" if tokens else has, "does": f"{uses}, calls no model"}
 
 
 def _call(facts: Facts, branch: str, tool: str, groups: dict[str, list[RecoveryPart]]) -> int:

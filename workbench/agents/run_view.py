@@ -19,7 +19,7 @@ def run_view(facts: Facts) -> RunView:
     """The whole view."""
     made = rows(facts)
     life = facts.lives[-1] if facts.lives else None
-    uncommitted = len(facts.open)
+    uncommitted = sum(1 for row in made if row["kind"] == "message" and row["streaming"] and row["text"])
     return {
         "kind": "run",
         "id": facts.id,
