@@ -13,7 +13,8 @@ from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, read_host, renew
 
 if TYPE_CHECKING:
-    from workbench.store.sqlite.ledger import Job, Known, Ledger
+    from workbench.store.sqlite.ledger import Known, Ledger
+    from workbench.store.sqlite.write import Job
 
 __all__ = ["claim", "due", "live_owner", "load", "prolong", "register", "release"]
 
@@ -25,14 +26,21 @@ DISOWN = "UPDATE keys SET owner = NULL WHERE id = ? AND owner = ? AND epoch = ?"
 NEXT_EPOCH = "UPDATE keys SET epoch = epoch + 1 WHERE id = ?"
 READ_STATE = "SELECT version, snapshot FROM states WHERE key = ?"
 PARKED = """
-    SELECT e.seq, e.payload, a.call_id FROM answers a JOIN entries e ON e.id = a.message
-    WHERE a.key = ? AND a.given IS NULL AND e.seq <= ? ORDER BY e.seq
+    SELECT e.seq, e.payload, a.call_id
+    FROM answers a JOIN entries e ON e.id = a.message
+    WHERE a.key = ? AND a.given IS NULL AND e.seq <= ?
+    ORDER BY e.seq
 """
 UNFINISHED = "SELECT id, epoch, began_at FROM activations WHERE key = ? AND how IS NULL"
 LAST_WROTE = """
-    WITH RECURSIVE line (prev, epoch, at) AS ( SELECT prev, epoch, at FROM entries WHERE id IN (?1, ?2) UNION ALL SELECT
-    e.prev, e.epoch, e.at FROM line JOIN entries e ON e.id = line.prev WHERE line.epoch > ?3 OR line.epoch = 0 ) SELECT
-    max(at) FROM line WHERE epoch = ?3
+    WITH RECURSIVE line (prev, epoch, at) AS (
+        SELECT prev, epoch, at FROM entries WHERE id IN (?1, ?2)
+        UNION ALL
+        SELECT e.prev, e.epoch, e.at
+        FROM line JOIN entries e ON e.id = line.prev
+        WHERE line.epoch > ?3 OR line.epoch = 0
+    )
+    SELECT max(at) FROM line WHERE epoch = ?3
 """
 LOST = "UPDATE activations SET how = 'lost', ended_at = ? WHERE id = ?"
 BEGAN = "INSERT INTO activations (id, key, epoch, host, began_at) VALUES (?, ?, ?, ?, ?)"

@@ -14,7 +14,8 @@ from workbench.store.sqlite.claims import describe, live_owner
 
 if TYPE_CHECKING:
     from workbench.store.sqlite.hosts import Member
-    from workbench.store.sqlite.ledger import Job, Known, Ledger
+    from workbench.store.sqlite.ledger import Known, Ledger
+    from workbench.store.sqlite.write import Job
 
 __all__ = ["collect", "post"]
 

@@ -19,7 +19,8 @@ from workbench.store.key import checked
 from workbench.store.sqlite import claims, hosts, inbox, pruning, reading, records
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
-from workbench.store.sqlite.ledger import APPEND, COMMIT, JOB, STEP, Job, Ledger
+from workbench.store.sqlite.ledger import Ledger
+from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP, Job
 from workbench.store.sqlite.writer import Writer
 
 if TYPE_CHECKING:

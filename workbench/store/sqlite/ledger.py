@@ -16,11 +16,12 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
 from workbench.store.sqlite.blobs import INLINE, fold
 from workbench.store.sqlite.file import PATIENCE, is_busy
+from workbench.store.sqlite.hosts import renew
 from workbench.store.sqlite.schema import LAST_ID
 from workbench.store.sqlite.statements import (
     ANSWER,
@@ -35,34 +36,17 @@ from workbench.store.sqlite.statements import (
     OPEN_CALL,
     READ_KEY,
     RECORD,
-    RENEW,
     SLEEP,
     STATE,
     WAKE,
 )
+from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP
 
 if TYPE_CHECKING:
     from workbench.store.journal import Commit, StepRecord
+    from workbench.store.sqlite.write import Job, Write
 
-__all__ = ["APPEND", "COMMIT", "JOB", "NOTHING", "STEP", "Busy", "Job", "Known", "Ledger", "Write"]
-
-T = TypeVar("T")
-
-APPEND, STEP, COMMIT, JOB, NOTHING = range(5)
-
-Write: TypeAlias = tuple[Any, ...]
-"""A queued write: its kind (above), then its parts as `Ledger._append` and its siblings unpack them.
-
-A tuple, because it is made per message.
-"""
-
-Job: TypeAlias = Callable[["Ledger"], "T | BaseException"]
-"""A write of another shape: runs inside the transaction, at its place in the batch.
-
-It may run twice; it gives a value, or an error to raise.
-
-Queued as `(JOB, job, full)`; `full` makes its transaction survive a power cut whatever the durability of the store.
-"""
+__all__ = ["Busy", "Known", "Ledger"]
 
 QUICK = 0.0003
 """Seconds that a COMMIT may take for the next lone write to be written on the loop's thread."""
@@ -135,6 +119,10 @@ class Ledger:
             if is_busy(error):
                 raise Busy(str(error)) from error
             return self._apart(writes, error)
+
+    def told(self) -> None:
+        """Forget the batch that landed last: whoever waited for it has its outcome."""
+        self._landed = ((), [])
 
     def changed(self) -> int:
         """A number that moves when another connection has written."""
@@ -369,7 +357,7 @@ class Ledger:
     def _end(self) -> None:
         self.settle()
         if self.lease and self.at - self.renewed > self.lease / 3:
-            self.sql(RENEW, (self.at + self.lease, self.slot))
+            renew(self.connection, self.slot, self.at + self.lease)
             self.renewed = self.at
 
     def _undo(self) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from workbench.store.sqlite.blobs import sweep
 
 if TYPE_CHECKING:
-    from workbench.store.sqlite.ledger import Job, Ledger
+    from workbench.store.sqlite.ledger import Ledger
+    from workbench.store.sqlite.write import Job
 
 __all__ = ["SLICE", "prune_answers", "prune_entries", "sweep_blobs"]
 

@@ -48,19 +48,29 @@ STEPS = """
     FROM line JOIN entries e ON e.id = line.id
     WHERE e.seq = ?2 AND e.id > line.after AND e.branch IS NOT NULL ORDER BY e.id
 """
-RESULT = (
-    "SELECT payload FROM answers WHERE key = (SELECT id FROM keys WHERE key = ?) AND call_id = ? AND given IS NOT NULL"
-)
+RESULT = """
+    SELECT payload FROM answers
+    WHERE key = (SELECT id FROM keys WHERE key = ?) AND call_id = ? AND given IS NOT NULL
+"""
 POSTED = "SELECT DISTINCT k.key FROM inbox i JOIN keys k ON k.id = i.key WHERE k.owner = ? ORDER BY i.id"
 KEYS = """
-    SELECT k.id, k.key, k.definition, k.args, s.version, k.cursor, k.epoch, k.wake_at, k.owner, s.snapshot,
-    k.created_at, k.last_seq FROM keys k JOIN states s ON s.key = k.id
+    SELECT
+        k.key, k.definition, k.args, s.version, k.cursor, k.epoch, k.last_seq, k.wake_at, k.owner,
+        s.snapshot, k.created_at
+    FROM keys k JOIN states s ON s.key = k.id
 """
 LINE = """
-    WITH RECURSIVE line (id) AS ( SELECT last_message FROM keys WHERE id = ?1 UNION ALL SELECT last_work FROM keys WHERE
-    id = ?1 UNION ALL SELECT e.prev FROM entries e JOIN line ON e.id = line.id WHERE e.prev > 0 ) SELECT e.id, e.kind,
-    e.at, e.seq, e.epoch, e.payload, e.call_id, e.branch, e.name, e.occurrence, e.position, e.began_at, e.took FROM
-    entries e JOIN line ON e.id = line.id
+    WITH RECURSIVE line (id) AS (
+        SELECT last_message FROM keys WHERE id = ?1
+        UNION ALL
+        SELECT last_work FROM keys WHERE id = ?1
+        UNION ALL
+        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0
+    )
+    SELECT
+        e.id, e.kind, e.at, e.seq, e.epoch, e.payload, e.call_id,
+        e.branch, e.name, e.occurrence, e.position, e.began_at, e.took
+    FROM line JOIN entries e ON e.id = line.id
 """
 ANSWERS = "SELECT given, at, seq, epoch, payload, call_id FROM answers WHERE key = ? AND given IS NOT NULL"
 DEAD = "SELECT id, at, seq, epoch, error, call_id FROM dead WHERE key = ?"
@@ -98,22 +108,19 @@ def keys(
     connection: sqlite3.Connection, member: Member, now: float, *, definition: str | None = None, key: str | None = None
 ) -> list[KeyInfo]:
     """What is known of keys, oldest first."""
-    hosts: dict[int, Host | None] = {}
     if key is not None:
         rows = connection.execute(f"{KEYS} WHERE k.key = ?", (key,)).fetchall()
     elif definition is not None:
         rows = connection.execute(f"{KEYS} WHERE k.definition = ? ORDER BY k.id", (definition,)).fetchall()
     else:
         rows = connection.execute(f"{KEYS} ORDER BY k.id").fetchall()
-    found = []
-    for _, name, what, args, version, cursor, epoch, wake_at, owner, snapshot, created_at, last_seq in rows:
-        if owner is not None and owner not in hosts:
-            hosts[owner] = read_host(connection, member, owner, now)
-        host = hosts.get(owner)
-        found.append(
-            KeyInfo(name, what or "", args or "", version, cursor, epoch, last_seq, wake_at, host, snapshot, created_at)
-        )
-    return found
+    hosts = {slot: read_host(connection, member, slot, now) for slot in {row[8] for row in rows} if slot is not None}
+    return [_info(row, hosts.get(row[8])) for row in rows]
+
+
+def _info(row: tuple[Any, ...], owner: Host | None) -> KeyInfo:
+    name, what, args, version, cursor, epoch, last_seq, wake_at, _, snapshot, created_at = row
+    return KeyInfo(name, what or "", args or "", version, cursor, epoch, last_seq, wake_at, owner, snapshot, created_at)
 
 
 def history(connection: sqlite3.Connection, key: str) -> list[Entry]:

@@ -14,7 +14,8 @@ from workbench.store.sqlite.blobs import unfold
 if TYPE_CHECKING:
     import sqlite3
 
-    from workbench.store.sqlite.ledger import Job, Ledger
+    from workbench.store.sqlite.ledger import Ledger
+    from workbench.store.sqlite.write import Job
 
 __all__ = ["decide", "find", "get", "put"]
 

@@ -11,7 +11,6 @@ __all__ = [
     "COMMITTED",
     "DATA_VERSION",
     "DEAD",
-    "ENTRY",
     "KEY",
     "MAKE_KEY",
     "MAKE_STATE",
@@ -19,7 +18,6 @@ __all__ = [
     "OPEN_CALL",
     "READ_KEY",
     "RECORD",
-    "RENEW",
     "SLEEP",
     "STATE",
     "WAKE",
@@ -32,32 +30,30 @@ MAKE_STATE = "INSERT INTO states (key) VALUES (?)"
 # No parameter of these is ever None: binding one costs a search for an adapter, as much as the row itself.
 MESSAGE = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload) VALUES (?, ?, ?, 'message', ?, ?, ?, ?)"
 CALL = """
-    INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload, call_id) VALUES (?, ?, ?, 'message', ?, ?, ?, ?,
-    ?)
+    INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload, call_id)
+    VALUES (?, ?, ?, 'message', ?, ?, ?, ?, ?)
 """
 RECORD = """
-    INSERT INTO entries (
-        id, prev, key, kind, seq, epoch, at, branch, name, occurrence, position, began_at, took, payload
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO entries
+        (id, prev, key, kind, seq, epoch, at, branch, name, occurrence, position, began_at, took, payload)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 COMMITTED = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at) VALUES (?, ?, ?, 'commit', ?, ?, ?)"
-STATE = "INSERT INTO states (key) VALUES (?)"
-ENTRY = """
-    INSERT INTO entries (id, prev, key, open, kind, seq, epoch, at, call_id, branch, name, occurrence, position,
-    began_at, took, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
 STATE = "UPDATE states SET version = ?, snapshot = ? WHERE key = ?"
 KEY = "UPDATE keys SET cursor = ?, last_seq = ?, last_message = ?, last_work = ? WHERE id = ?"
 WAKE = "UPDATE keys SET wake_at = ? WHERE id = ?"
 SLEEP = "UPDATE keys SET wake_at = NULL WHERE id = ?"
 OPEN_CALL = """
     INSERT INTO answers (id, key, call_id, seq, message) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (key, call_id) DO UPDATE SET message = excluded.message WHERE given IS NULL
+    ON CONFLICT (key, call_id) DO UPDATE
+    SET message = excluded.message
+    WHERE given IS NULL
 """
 ANSWER = """
-    INSERT INTO answers (id, key, call_id, seq, given, epoch, at, payload) VALUES (?1, ?2, ?3, ?4, ?1, ?5, ?6, ?7) ON
-    CONFLICT (key, call_id) DO UPDATE SET given = excluded.given, epoch = excluded.epoch, at = excluded.at, payload =
-    excluded.payload WHERE given IS NULL
+    INSERT INTO answers (id, key, call_id, seq, given, epoch, at, payload)
+    VALUES (?1, ?2, ?3, ?4, ?1, ?5, ?6, ?7)
+    ON CONFLICT (key, call_id) DO UPDATE
+    SET given = excluded.given, epoch = excluded.epoch, at = excluded.at, payload = excluded.payload
+    WHERE given IS NULL
 """
 DEAD = "INSERT INTO dead (id, key, seq, epoch, at, call_id, message, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-RENEW = "UPDATE hosts SET until = ? WHERE id = ?"

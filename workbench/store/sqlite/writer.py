@@ -22,7 +22,8 @@ from typing import Any, TypeAlias
 
 from workbench.errors import StoreError
 from workbench.store.sqlite.blobs import INLINE
-from workbench.store.sqlite.ledger import APPEND, NOTHING, STEP, Busy, Ledger, Write
+from workbench.store.sqlite.ledger import Busy, Ledger
+from workbench.store.sqlite.write import APPEND, NOTHING, STEP, Write
 
 __all__ = ["Writer"]
 
@@ -163,6 +164,7 @@ class Writer:
     def _tell_current(self, outcomes: list[object]) -> None:
         _resolve(self._current[1], outcomes)
         self._current = ([], [])
+        self._ledger.told()
 
     def _hand_over(self) -> None:
         if self._current[0]:
@@ -188,14 +190,21 @@ class Writer:
             except Empty:
                 self._beat()
                 continue
-            with self.lock:
-                writes, waiters = self._handed or ([], [])
-                self._handed = None
-                outcomes = self._ledger.land(writes) if writes else []
-            try:
-                self._loop.call_soon_threadsafe(self._landed, waiters, outcomes)
-            except RuntimeError:  # the loop is closed: nobody is left to be told
+            if not self._land_handed():
                 return
+
+    def _land_handed(self) -> bool:
+        """Land what was handed over and say so with one hop; False when the loop is closed."""
+        with self.lock:
+            writes, waiters = self._handed or ([], [])
+            self._handed = None
+            outcomes = self._ledger.land(writes) if writes else []
+            self._ledger.told()
+        try:
+            self._loop.call_soon_threadsafe(self._landed, waiters, outcomes)
+        except RuntimeError:
+            return False
+        return True
 
     def _beat(self) -> None:
         """Renew the lease in a transaction of its own; when the file is busy, the next beat does."""
