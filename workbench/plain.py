@@ -23,7 +23,6 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
-from json.scanner import make_scanner
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, NotPlain
@@ -51,7 +50,7 @@ def _writer(*, sort_keys: bool) -> Callable[[object], str]:
 
 _write = _writer(sort_keys=False)
 _write_sorted = _writer(sort_keys=True)
-_scan = make_scanner(json.JSONDecoder())
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def encode(value: object, path: str = "value") -> str:
