@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from workbench.errors import ProcessEnded
-from workbench.events import Shown
+from workbench.errors import BadInput, ProcessEnded
+from workbench.events import Shown, Source
 from workbench.plain import PLAIN, Shape
+from workbench.process.inspector import Inspector
 from workbench.process.states import States
 
 __all__ = ["ENDED", "Handle"]
@@ -51,6 +52,33 @@ class Handle(Shown):
     def dispose(self) -> Awaitable[None]:
         """Begin the end: mailbox closes, body is cancelled, its finally runs, then its children end. Await it to wait for all of that."""
         raise NotImplementedError
+
+    def source(self) -> Source:
+        """What a window of the process binds to."""
+        return Inspector(self)
+
+    def details(self) -> dict[str, Any]:
+        """What only this kind of handle knows, for the inspector."""
+        return {
+            "key": None,
+            "alive": self._status not in ENDED,
+            "elsewhere": None,
+            "epoch": None,
+            "pending": 0,
+            "next_wake": None,
+            "committed": True,
+            "lives": [],
+        }
+
+    def buttons(self) -> list[tuple[str, str, bool]]:
+        """The buttons of the inspector: label, command, whether it may be pressed."""
+        return [("Kill", "kill", self._status not in ENDED)]
+
+    async def press(self, command: str) -> None:
+        """Carry out a button. Raises: BadInput for one that there is not."""
+        if command != "kill":
+            raise BadInput(f"{self.name} has no command {command!r}; it has kill")
+        await self.dispose()
 
     async def until(self, condition: Callable[[Any], bool]) -> Any:
         """The first state from now on, the present one included, for which `condition(state)` is true.
