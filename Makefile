@@ -15,7 +15,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := pyproject.toml $(wildcard hatch_build.py) $(shell find widgets -type f -not -path '*/node_modules/*' 2>/dev/null)
+SOURCES := pyproject.toml hatch_build.py widgets/build.mjs widgets/package.json widgets/package-lock.json $(shell find widgets/src -type f)
 PYTEST_ARGS ?=
 
 .PHONY: help demo lab test lint format types imports widgets-test pytest machine clean
@@ -51,7 +51,7 @@ widgets-test: $(VENV)/.test widgets/node_modules/.installed
 pytest: $(VENV)/.test machine
 	@echo "· tests"
 	mkdir -p artifacts
-	$(BIN)/pytest -m "not live" $(PYTEST_ARGS)
+	$(BIN)/pytest -m "not live" --durations=10 $(PYTEST_ARGS)
 
 machine: $(VENV)/.test
 	@.ci/machine
