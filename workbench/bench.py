@@ -1,7 +1,7 @@
 """The bench: the hall. Opens a store, its runtime, approvals and runs; closes them in reverse.
 
-- The same file in the same loop is the same bench, with its definitions replaced; in another kernel it is another host, which claims only
-  what no live host owns.
+- The same file in the same loop is the same bench, with its definitions replaced; in another kernel it is another
+  host, which claims only what no live host owns.
 - `Workbench.open(…)` can be awaited or entered with `async with`.
 
 Source: DESIGN 2, RECIPES "Processes and the API".
@@ -11,32 +11,36 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
-from workbench.agents.context import Principal
-from workbench.agents.run import Run
 from workbench.agents.runs import Runs
 from workbench.clock import Clock, SystemClock
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.journal_table import journal_table
-from workbench.durable.process import DurableProcess
 from workbench.durable.runtime import Runtime
 from workbench.errors import BadInput, StoreError
 from workbench.loop import Home
-from workbench.process.definition import Definition
-from workbench.process.handle import Handle
 from workbench.process.spawn import spawn
-from workbench.store.journal import Host, Store
 from workbench.store.opening import store_for
-from workbench.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from workbench.agents.context import Principal
+    from workbench.agents.run import Run
+    from workbench.durable.process import DurableProcess
+    from workbench.process.definition import Definition
+    from workbench.process.handle import Handle
+    from workbench.store.journal import Host, Store
+    from workbench.table import Table
 
 __all__ = ["Workbench"]
 
 MEMORY = ":memory:"
+Durability = Literal["full", "process"]
 _open: dict[str, Workbench] = {}
 
 
@@ -62,13 +66,14 @@ class Workbench:
         store: Store | None = None,
         lease: float = 30.0,
         worker: bool = True,
-        durability: str = "full",
+        durability: Durability = "full",
         clock: Clock | None = None,
     ) -> Opening:
         """Open a bench and recover whatever was interrupted; await it, or enter it with `async with`.
 
-        `where` is a file, ":memory:", or a "postgresql://…" address. `what` are agents and durable definitions. `lease` is in seconds;
-        `worker=False` accepts and serves without running anything; `durability` is "full" or "process".
+        `where` is a file, ":memory:", or a "postgresql://…" address. `what` are agents and durable definitions.
+        `lease` is in seconds; `worker=False` accepts and serves without running anything; `durability` is "full" or
+        "process".
 
         Raises: NotAStore, BadInput.
         """
@@ -76,10 +81,12 @@ class Workbench:
             _check(thing)
         if not isinstance(lease, (int, float)) or isinstance(lease, bool) or lease <= 0:
             raise BadInput(f"lease is a number of seconds above 0, found {lease!r}")
-        return Opening(lambda: _opened(cls, where, what, store, float(lease), worker, durability, clock or SystemClock()))
+        return Opening(
+            lambda: _opened(cls, where, what, store, float(lease), worker, durability, clock or SystemClock())
+        )
 
     def add(self, *what: Agent | DurableDefinition) -> None:
-        """Know agents and durable definitions, or replace those of their names; live instances go on from their last commit."""
+        """Know agents and durable definitions, or replace those of their names; the next life of each uses the new."""
         for thing in what:
             _check(thing)
         for thing in what:
@@ -119,14 +126,19 @@ class Workbench:
         return spawn(definition, **args)
 
     def journal(self, key: str) -> Table:
-        """Every message, step and state of a key or run, in order of writing, as a table. Raises: NoCode when it is unknown."""
+        """Every message, step and state of a key or run, in order of writing, as a table.
+
+        Raises: NoCode when it is unknown.
+        """
         return journal_table(self.store, key)
 
     @property
     def elsewhere(self) -> dict[str, Host]:
         """The keys that other live hosts own, and who they are."""
         mine = self.store.host.id
-        return {info.key: info.owner for info in self.store.keys_now() if info.owner is not None and info.owner.id != mine}
+        return {
+            info.key: info.owner for info in self.store.keys_now() if info.owner is not None and info.owner.id != mine
+        }
 
     @property
     def blocked(self) -> dict[str, str]:
@@ -161,19 +173,25 @@ class Workbench:
             return f"<Workbench {self.place}: closed>"
         elsewhere = len(self.elsewhere)
         note = f", {elsewhere} owned elsewhere" if elsewhere else ""
-        return f"<Workbench {self.place}: {len(self.runs)} runs, {len(self.approvals.pending())} approvals pending{note}>"
+        return (
+            f"<Workbench {self.place}: {len(self.runs)} runs, {len(self.approvals.pending())} approvals pending{note}>"
+        )
 
     def _agent(self, agent: Agent | str) -> Agent:
         if isinstance(agent, Agent):
             return agent
         known = self.agents.get(agent) if isinstance(agent, str) else None
         if known is None:
-            raise BadInput(f"bench.run needs an agent or the name of one, found {agent!r}; there are {sorted(self.agents)}")
+            raise BadInput(
+                f"bench.run needs an agent or the name of one, found {agent!r}; there are {sorted(self.agents)}"
+            )
         return known
 
     def _check_open(self) -> None:
         if self.closed:
-            raise StoreError(f"the bench on {self.place!r} is closed; open it again with await Workbench.open({self.place!r})")
+            raise StoreError(
+                f"the bench on {self.place!r} is closed; open it again with await Workbench.open({self.place!r})"
+            )
 
 
 class Opening:
@@ -203,7 +221,7 @@ async def _opened(
     store: Store | None,
     lease: float,
     worker: bool,
-    durability: str,
+    durability: Durability,
     clock: Clock,
 ) -> Workbench:
     home = Home.of_running()
@@ -213,7 +231,9 @@ async def _opened(
         del _open[place]
         known = None
     if known is not None and known._runtime.home is not home:
-        raise StoreError(f"{place!r} is open in another running event loop of this process; use that one, or close it there")
+        raise StoreError(
+            f"{place!r} is open in another running event loop of this process; use that one, or close it there"
+        )
     if known is not None:
         known.add(*what)
         await known._runtime.recover()
@@ -245,6 +265,7 @@ def _label() -> str:
 
 def _check(thing: object) -> None:
     if not isinstance(thing, (Agent, DurableDefinition)):
-        raise BadInput(f"a bench takes agents and durable definitions, found {thing!r}; decorate a process body with @durable(key=…)")
-
-
+        raise BadInput(
+            f"a bench takes agents and durable definitions, found {thing!r}; "
+            "decorate a process body with @durable(key=…)"
+        )

@@ -39,7 +39,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="workbench", description="Durable agents that live in a Jupyter kernel.")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    demo = _verb(verbs, "demo", _demo, "a kernel is killed while a tool is at work, and another carries on: the whole story, checked")
+    demo = _verb(
+        verbs,
+        "demo",
+        _demo,
+        "a kernel is killed while a tool is at work, and another carries on: the whole story, checked",
+    )
     demo.add_argument("--into", type=Path, help="the folder to work in (a new one under ./demo)")
     lab = _verb(verbs, "lab", _lab, "JupyterLab on the lessons")
     lab.add_argument("arguments", nargs=argparse.REMAINDER, help="what goes to JupyterLab")
@@ -56,7 +61,14 @@ def _parser() -> argparse.ArgumentParser:
         if name == "runs":
             parser_of.add_argument("--status", help="only those with this status")
         else:
-            parser_of.add_argument("id", help="the id of the run" if name == "show" else "the id of a run or a key" if name == "journal" else "the approval's id")
+            parser_of.add_argument(
+                "id",
+                help="the id of the run"
+                if name == "show"
+                else "the id of a run or a key"
+                if name == "journal"
+                else "the approval's id",
+            )
         if name == "reject":
             parser_of.add_argument("--reason", help="shown to the model")
         if name == "approve":
@@ -76,9 +88,11 @@ async def _demo(options: argparse.Namespace) -> int:
     from workbench.testing.story import tell_the_story
 
     if options.into is None:
-        Path("demo").mkdir(exist_ok=True)
-        options.into = Path(tempfile.mkdtemp(prefix="story-", dir="demo"))
-    _say("An agent refunds one order and cancels another. Its kernel is killed between moving the money and sending the receipt.\n")
+        options.into = _new_folder()
+    _say(
+        "An agent refunds one order and cancels another. "
+        "Its kernel is killed between moving the money and sending the receipt.\n"
+    )
     story = await tell_the_story(options.into, _say)
     _say("\nWhat is so, read from the files of the bank, the mail server and the model:")
     for check in story.checks:
@@ -86,6 +100,11 @@ async def _demo(options: argparse.Namespace) -> int:
     _say(f"\nThe executed notebook: {story.notebook}\nThe same to read in a browser: {story.html}")
     _say("\nThe money moved once." if story.true else "\nNot everything is so: see NO above.")
     return 0 if story.true else 1
+
+
+def _new_folder() -> Path:
+    Path("demo").mkdir(exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="story-", dir="demo"))
 
 
 async def _lab(options: argparse.Namespace) -> int:
@@ -102,7 +121,19 @@ async def _runs(options: argparse.Namespace) -> int:
     async with _bench(options) as bench:
         table = bench.runs.find(status=options.status)
         if options.json:
-            _print([{"id": r.id, "agent": r.agent, "status": r.status, "alive": r.alive, "request": r.request, "output": r.output} for r in table])
+            _print(
+                [
+                    {
+                        "id": r.id,
+                        "agent": r.agent,
+                        "status": r.status,
+                        "alive": r.alive,
+                        "request": r.request,
+                        "output": r.output,
+                    }
+                    for r in table
+                ]
+            )
         else:
             _say(repr(table))
     return 0

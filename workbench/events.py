@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 __all__ = ["Changes", "Shown", "Source", "republish", "show_with"]
@@ -18,9 +18,12 @@ log = logging.getLogger("workbench")
 
 
 class Source(Protocol):
-    """What a window binds to: a view to show, changes to follow, commands to carry out. All of it is used on the home loop only."""
+    """What a window binds to: a view to show, changes to follow, commands to carry out.
 
-    def view(self) -> dict[str, Any]:
+    All of it is used on the home loop only.
+    """
+
+    def view(self) -> Mapping[str, Any]:
         """The whole view as plain data (`workbench.agents.views`), made now."""
         ...
 
@@ -29,7 +32,10 @@ class Source(Protocol):
         ...
 
     async def command(self, name: str, args: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a command of the view's actions. Raises: WorkbenchError when it is refused, with the words to show."""
+        """Carry out a command of the view's actions.
+
+        Raises: WorkbenchError when it is refused, with the words to show.
+        """
         ...
 
 
@@ -72,7 +78,7 @@ _again: Callable[[Any], None] | None = None
 
 
 def show_with(show: Callable[[Any], None], again: Callable[[Any], None] | None = None) -> None:
-    """Fill the display hook: `show(thing)` shows a `Shown` in the current cell, `again(thing)` brings its saved pictures up to date."""
+    """Fill the display hook: `show(thing)` shows it in the current cell, `again(thing)` renews its saved pictures."""
     global _show, _again
     _show, _again = show, again
 

@@ -1,7 +1,8 @@
 """The home loop: the one event loop on which a bench's processes live, and the only door to it from other threads.
 
 - Every task is held strongly until it ends (asyncio keeps weak references only) and every failure reaches `on_error`.
-- A front-end callback or a thread does exactly one thing: `home.hop(function, …)`. Nothing else is touched off the loop.
+- A front-end callback or a thread does exactly one thing: `home.hop(function, …)`. Nothing else is touched off the
+  loop.
 
 Source: DESIGN rule 1.
 """
@@ -30,7 +31,10 @@ class Home:
 
     @classmethod
     def of_running(cls) -> Home:
-        """The home of the running loop, one per loop. Raises: RuntimeError when no loop is running (asyncio's own words)."""
+        """The home of the running loop, one per loop.
+
+        Raises: RuntimeError when no loop is running (asyncio's own words).
+        """
         loop = asyncio.get_running_loop()
         home = _homes.get(loop)
         if home is None:

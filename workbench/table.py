@@ -29,15 +29,20 @@ class Table(list[Any]):
     def __repr__(self) -> str:
         cells = [self.columns, *(self._cells(row) for row in self[:MOST])]
         widths = [max(len(line[index]) for line in cells) for index in range(len(self.columns))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells
+        ]
         return "\n".join([*lines, *self._more()])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(column)}</th>" for column in self.columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(row)) + "</tr>" for row in self[:MOST]
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(row)) + "</tr>"
+            for row in self[:MOST]
         )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + "".join(f"<p>{line}</p>" for line in self._more())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + "".join(
+            f"<p>{line}</p>" for line in self._more()
+        )
 
     def _more(self) -> list[str]:
         return [f"{len(self) - MOST} more rows"] if len(self) > MOST else []

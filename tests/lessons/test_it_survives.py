@@ -24,7 +24,9 @@ async def test_the_money_moves_once_over_two_kernels(tmp_path):
     async with Notebook(LESSON, cwd=tmp_path) as nb:
         assert await nb.run_until("ask") == "waits"
         await nb.click("Approve")
-        await nb.until(lambda: lines(tmp_path, "mail-attempts.log") and lines(tmp_path, "cancelled.log"), "the email to hang")
+        await nb.until(
+            lambda: lines(tmp_path, "mail-attempts.log") and lines(tmp_path, "cancelled.log"), "the email to hang"
+        )
         first = nb.pid
         await nb.kill()
         await nb.restart()

@@ -19,8 +19,9 @@ _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 class Agent:
     """What runs are made of.
 
-    `tools` are callables; `model` is "offline", a provider string such as "openai:gpt-5.2", or an object of `workbench.models`.
-    `max_turns` bounds the model turns of one run. Raises: BadInput naming the agent and what cannot be.
+    `tools` are callables; `model` is "offline", a provider string such as "openai:gpt-5.2", or an object of
+    `workbench.models`. `max_turns` bounds the model turns of one run. Raises: BadInput naming the agent and what
+    cannot be.
     """
 
     def __init__(
@@ -49,7 +50,10 @@ class Agent:
 
     @property
     def model(self) -> Model:
-        """Who answers. Raises: BadInput at first use when the model string is not understood, or its extra or key is missing."""
+        """Who answers.
+
+        Raises: BadInput at first use when the model string is not understood, or its extra or key is missing.
+        """
         if self._model is None:
             self._model = resolve(self._given)
         return self._model

@@ -20,7 +20,7 @@ from workbench.table import Table
 
 if TYPE_CHECKING:
     from workbench.agents.agent import Agent
-    from workbench.agents.views import Action, ApprovalView, ApprovalsView
+    from workbench.agents.views import Action, ApprovalsView, ApprovalView
     from workbench.clock import Clock
     from workbench.loop import Home
 
@@ -39,7 +39,9 @@ class Approval:
         try:
             return self.__dict__["view"][name]
         except KeyError:
-            raise AttributeError(f"an approval has no field {name!r}; it has {sorted(self.__dict__.get('view', {}))}") from None
+            raise AttributeError(
+                f"an approval has no field {name!r}; it has {sorted(self.__dict__.get('view', {}))}"
+            ) from None
 
     def __repr__(self) -> str:
         return f"<Approval {self.view['id']} {self.view['status']}: {self.view['tool']}({self.view['args']!r})>"
@@ -67,10 +69,13 @@ class Approvals(Handle):
         """One approval, pending or decided. Raises: NoSuchApproval."""
         return Approval(approval_view(await self._requests.get(id), alive=True))
 
-    async def approve(self, id: str, args: dict[str, Any] | None = None, *, by: str = "you", via: str = "notebook") -> Approval:
+    async def approve(
+        self, id: str, args: dict[str, Any] | None = None, *, by: str = "you", via: str = "notebook"
+    ) -> Approval:
         """Let the call run, with `args` instead of the arguments shown if given.
 
-        Raises: NoSuchApproval, AlreadyDecided, ToolArgumentsInvalid when `args` do not fit the tool, NoCode when its agent is not here.
+        Raises: NoSuchApproval, AlreadyDecided, ToolArgumentsInvalid when `args` do not fit the tool, NoCode when its
+        agent is not here.
         """
         request = await self._requests.get(id)
         if args is None or args == request.body["args"]:
@@ -85,15 +90,23 @@ class Approvals(Handle):
         return await self._decide(id, "rejected", by=by, via=via, reason=reason)
 
     async def answer(self, id: str, value: Any, *, by: str = "you", via: str = "notebook") -> Approval:
-        """Answer as the tool: it does not run, `value` is its result. Raises: NoSuchApproval, AlreadyDecided, NotPlain."""
+        """Answer as the tool: it does not run, `value` is its result.
+
+        Raises: NoSuchApproval, AlreadyDecided, NotPlain.
+        """
         return await self._decide(id, "answered", by=by, via=via, value=value)
 
     async def dismiss(self, id: str, *, by: str = "you", via: str = "notebook") -> Approval:
-        """Close the request undecided; the model is told that nothing was done. Raises: NoSuchApproval, AlreadyDecided."""
+        """Close the request undecided; the model is told that nothing was done.
+
+        Raises: NoSuchApproval, AlreadyDecided.
+        """
         return await self._decide(id, "dismissed", by=by, via=via)
 
     async def _decide(self, id: str, status: str, **decision: Any) -> Approval:
-        request = await self._requests.decide(id, status, {name: value for name, value in decision.items() if value is not None})
+        request = await self._requests.decide(
+            id, status, {name: value for name, value in decision.items() if value is not None}
+        )
         return Approval(approval_view(request, alive=True))
 
     def _tool(self, request: Request) -> Any:
@@ -101,17 +114,25 @@ class Approvals(Handle):
         agent = self._agents.get(name)
         tool = agent.tools.get(request.body["tool"]) if agent is not None else None
         if tool is None:
-            raise NoCode(f"the arguments of {request.id!r} cannot be checked: no tool {request.body['tool']!r} of agent {name!r} here", name=name)
+            raise NoCode(
+                f"the arguments of {request.id!r} cannot be checked: "
+                f"there is no tool {request.body['tool']!r} of agent {name!r} here",
+                name=name,
+            )
         return tool
 
     def view(self) -> ApprovalsView:
         """The inbox as a person sees it."""
         pending = [approval_view(request, alive=True) for request in self._open()]
         decided = sorted(
-            (request for request in self._requests.known() if request.status != PENDING), key=lambda r: r.decided_at or 0, reverse=True
+            (request for request in self._requests.known() if request.status != PENDING),
+            key=lambda r: r.decided_at or 0,
+            reverse=True,
         )
         count = len(pending)
-        strong = {0: "Nothing waits for you.", 1: "1 approval waits for you."}.get(count, f"{count} approvals wait for you.")
+        strong = {0: "Nothing waits for you.", 1: "1 approval waits for you."}.get(
+            count, f"{count} approvals wait for you."
+        )
         return {
             "kind": "approvals",
             "now": self._clock.now(),
@@ -177,7 +198,9 @@ class Approvals(Handle):
 
     def _publish(self) -> None:
         views = [approval_view(request, alive=True) for request in self._open()]
-        self.states.publish(encode([{name: value for name, value in view.items() if name != "actions"} for view in views], "approvals"))
+        self.states.publish(
+            encode([{name: value for name, value in view.items() if name != "actions"} for view in views], "approvals")
+        )
 
 
 def approval_view(request: Request, *, alive: bool) -> ApprovalView:
@@ -208,7 +231,11 @@ def approval_view(request: Request, *, alive: bool) -> ApprovalView:
 
 
 def _actions(id: str) -> list[Action]:
-    labels = (("Approve", "approve"), ("Edit…", "edit"), ("Reject…", "reject"), ("Answer as the tool…", "answer"), ("Dismiss", "dismiss"))
+    labels = (
+        ("Approve", "approve"),
+        ("Edit…", "edit"),
+        ("Reject…", "reject"),
+        ("Answer as the tool…", "answer"),
+        ("Dismiss", "dismiss"),
+    )
     return [{"label": label, "command": command, "args": {"id": id}, "enabled": True} for label, command in labels]
-
-

@@ -1,9 +1,10 @@
 """Tool calls: from what a model asked for to what it is told, once, whatever happens in between.
 
-- Each call is a branch, `t<turn>.<position>`: intent, the tool's own steps, outcome. The model's ids and arguments make no key.
+- Each call is a branch, `t<turn>.<position>`: intent, the tool's own steps, outcome. The model's ids and arguments
+  make no key.
 - A gate is code, before execution: a tool that needs a person waits for a decision about exactly the arguments shown.
-- The intent is journaled before the tool runs. A call found with an intent and no outcome is run again only if its tool says that it may be;
-  otherwise it is `interrupted`, and the model is told that it may or may not have happened.
+- The intent is journaled before the tool runs. A call found with an intent and no outcome is run again only if its
+  tool says that it may be; otherwise it is `interrupted`, and the model is told that it may or may not have happened.
 - Whatever a tool raises is an outcome, never the end of the run; signals of the runtime pass through.
 
 Source: DESIGN rules 8 and 12, AGENTS 1.2, CASES 10, 16, 49, u28, u34, u35, u48.
@@ -70,7 +71,9 @@ class ToolCalls:
         """What came of the calls of a turn, in their order; they run at once, each on its branch."""
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._on_branch(turn, position, call), name=f"{self._run} {branch_of(turn, position)} {call.tool}")
+                group.create_task(
+                    self._on_branch(turn, position, call), name=f"{self._run} {branch_of(turn, position)} {call.tool}"
+                )
                 for position, call in enumerate(calls)
             ]
         return [task.result() for task in tasks]
@@ -88,9 +91,13 @@ class ToolCalls:
         tool = self._agent.tools.get(call.tool)
         if tool is None:
             known = ", ".join(self._agent.tools) or "none"
-            return await self._conclude(_outcome("retried", error=_error("UnknownTool", f"{call.tool!r} does not exist, available: {known}")))
+            return await self._conclude(
+                _outcome("retried", error=_error("UnknownTool", f"{call.tool!r} does not exist, available: {known}"))
+            )
         if call.args is None:
-            return await self._conclude(_outcome("retried", error=_error("BadArguments", f"{call.error}; send a JSON object")))
+            return await self._conclude(
+                _outcome("retried", error=_error("BadArguments", f"{call.error}; send a JSON object"))
+            )
         try:
             tool.validate(call.args)
         except ToolArgumentsInvalid as error:
@@ -187,7 +194,12 @@ def _immediate(function: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _outcome(
-    status: str, *, content: Any = None, error: dict[str, Any] | None = None, note: str = "", progress: list[str] | None = None
+    status: str,
+    *,
+    content: Any = None,
+    error: dict[str, Any] | None = None,
+    note: str = "",
+    progress: list[str] | None = None,
 ) -> dict[str, Any]:
     return {"status": status, "content": content, "error": error, "note": note, "progress": progress or []}
 
@@ -220,7 +232,9 @@ def _refused(request: Request) -> dict[str, Any] | None:
             return _outcome("success", content=decision.get("value"), note=f"answered by {decision.get('by')}")
         case "rejected":
             words = "A person declined this call" + (f": {reason}" if reason else ".")
-            return _outcome("denied", content=words, note=f"rejected by {decision.get('by')}" + (f": {reason}" if reason else ""))
+            return _outcome(
+                "denied", content=words, note=f"rejected by {decision.get('by')}" + (f": {reason}" if reason else "")
+            )
         case "expired":
             return _outcome("denied", content="No decision in time. Nothing was done.", note="no decision in time")
         case other:
@@ -241,7 +255,9 @@ def _sentence(tool: Tool, args: dict[str, Any]) -> str:
     given = [f"{name} {_quoted(value)}" for name, value in args.items()]
     if not given:
         return f"{first}."
-    return f"{first}, with {given[0]}." if len(given) == 1 else f"{first}, with {', '.join(given[:-1])} and {given[-1]}."
+    return (
+        f"{first}, with {given[0]}." if len(given) == 1 else f"{first}, with {', '.join(given[:-1])} and {given[-1]}."
+    )
 
 
 def _quoted(value: Any) -> str:

@@ -6,16 +6,17 @@ Source: DESIGN 2. Knows nothing of models or approvals.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import StepMisuse
-from workbench.process.drive import Cancelled
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from workbench.durable.context import DurableContext, Retry
     from workbench.loop import Home
+    from workbench.process.drive import Cancelled
 
 __all__ = ["Principal", "ToolContext"]
 
@@ -65,14 +66,18 @@ class ToolContext:
         retry: Retry | None = None,
         timeout: float | None = None,
     ) -> Awaitable[Any]:
-        """Do something once, as `ctx.step` of a durable process does: its result is in the journal before the next line runs.
+        """Do something once, as `ctx.step` of a durable process: its result is in the journal before the next line.
 
         Raises: StepMisuse from a plain tool, whose thread cannot await; and what `ctx.step` raises.
         """
         if not self._home.here or asyncio.current_task() is None:
-            raise StepMisuse(f"step {name!r} is asked for from a plain tool; write the tool as async def to use steps", name=name)
+            raise StepMisuse(
+                f"step {name!r} is asked for from a plain tool; write the tool as async def to use steps", name=name
+            )
         if name.startswith("@"):
-            raise StepMisuse(f"step {name!r}: names that begin with @ are the workbench's own; choose another", name=name)
+            raise StepMisuse(
+                f"step {name!r}: names that begin with @ are the workbench's own; choose another", name=name
+            )
         return self._context.step(name, fn, returns=returns, retry=retry, timeout=timeout)
 
     def progress(self, text: str) -> None:

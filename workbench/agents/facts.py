@@ -1,6 +1,7 @@
 """The facts of a run: what its view is made of, from the journal and from what is live.
 
-The same facts come from a run that lives here, one that lives elsewhere, and one that is only a file; a view is a function of them.
+The same facts come from a run that lives here, one that lives elsewhere, and one that is only a file; a view is a
+function of them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["Facts"]
 
 @dataclass(slots=True)
 class Facts:
-    """`state` is the newest state known; `records` are those of the run's message; `open` are the steps that run now."""
+    """`state` is the newest known; `records` are those of the run's message; `open` are the steps that run now."""
 
     id: str
     key: str
@@ -67,12 +68,16 @@ class Facts:
 
     def turns(self) -> list[tuple[int, StepRecord, Turn]]:
         """The model turns in the journal, in order: number, record, turn."""
-        found = [record for record in self.records if record.branch == "" and record.name == TURN and record.kind == "step"]
+        found = [
+            record for record in self.records if record.branch == "" and record.name == TURN and record.kind == "step"
+        ]
         return [(record.occurrence + 1, record, Turn.from_plain(decode(record.payload))) for record in found]
 
     def on(self, branch: str) -> list[StepRecord]:
         """The records of a call, those inside its steps included."""
-        return [r for r in self.records if r.kind != "attempt" and (r.branch == branch or r.branch.startswith(f"{branch}/"))]
+        return [
+            r for r in self.records if r.kind != "attempt" and (r.branch == branch or r.branch.startswith(f"{branch}/"))
+        ]
 
     def request(self, branch: str) -> Request | None:
         """The request of a call."""
@@ -80,4 +85,6 @@ class Facts:
 
     def replayed(self, record: StepRecord) -> bool:
         """Whether a later life used the record instead of doing it again."""
-        return 0 < record.epoch < self.epoch and any(life.how in ("killed", "lost") for life in self.lives if life.epoch >= record.epoch)
+        return 0 < record.epoch < self.epoch and any(
+            life.how in ("killed", "lost") for life in self.lives if life.epoch >= record.epoch
+        )

@@ -1,6 +1,7 @@
 """What of a run is live: shown while it happens, not in the journal, gone with the kernel.
 
-Text that streams, progress lines, and the ledger of the message in hand. Everything else about a run is read from the journal.
+Text that streams, progress lines, and the ledger of the message in hand. Everything else about a run is read from the
+journal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The agent's loop, as the handler of one message of a durable process: ask the model, carry out its calls, tell it, until it answers.
+"""The agent's loop, the handler of one message: ask the model, carry out its calls, tell it, until it answers.
 
-- A model turn is a step named `turn`, so no turn is asked for twice; the text that streams meanwhile is shown, not stored.
+- A model turn is a step named `turn`, so no turn is asked for twice; the text that streams meanwhile is shown, not
+  stored.
 - Retries of a model belong here, inside the step, and only for failures that may pass.
 - Every way to end is a state: completed, failed with its error, cancelled with its open approvals closed.
 
@@ -132,7 +133,8 @@ class Loop:
             results = await calls.carry_out(number, turn.calls)
             history.append(tool_results_message(results))
         raise RunFailed(
-            f"run {self._run!r} used all of its {self._agent.max_turns} model turns without an answer; raise max_turns of {self._agent.name!r}",
+            f"run {self._run!r} used all of its {self._agent.max_turns} model turns without an answer; "
+            f"raise max_turns of {self._agent.name!r}",
             run=self._run,
         )
 
@@ -209,6 +211,8 @@ class Loop:
     async def _cancelled(self) -> None:
         self._context.give_up()
         for request in await self._requests.find(key=self._context.ledger.key, status=PENDING):
-            await self._requests.decide(request.id, "superseded", {"by": self._cancelled_by, "reason": "the run was cancelled"})
+            await self._requests.decide(
+                request.id, "superseded", {"by": self._cancelled_by, "reason": "the run was cancelled"}
+            )
         self._state["status"] = "cancelled"
         self._state["cancelled_by"] = self._cancelled_by

@@ -1,4 +1,7 @@
-"""The now line of a run: one plain sentence of what is happening, and at most one thing to do about it. Source: LOOK 1, 5."""
+"""The now line of a run: one plain sentence of what is happening, and at most one thing to do about it.
+
+Source: LOOK 1, 5.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,12 @@ def now_line(facts: Facts, rows: list[MessageRow | CallRow]) -> NowLine:
     if running and running[0]["kind"] == "call":
         row = running[0]
         steps = [step["name"] for step in row["steps"] if step["status"] == "running"]
-        return _line("plain", "running", f"Working on {row['tool']}" + (":" if steps else "."), f"step {steps[0]}." if steps else "")
+        return _line(
+            "plain",
+            "running",
+            f"Working on {row['tool']}" + (":" if steps else "."),
+            f"step {steps[0]}." if steps else "",
+        )
     if facts.status == "queued":
         return _line("plain", "queued", "Queued.", "The message is in the journal; it has not begun.")
     last = rows[-1]
@@ -54,12 +62,16 @@ def _ended(facts: Facts) -> NowLine:
         error = state["error"] or {"type": "unknown", "message": ""}
         return _line("red", "failed", "Failed:", f"{error['type']}: {error['message']}")
     if state["status"] == "cancelled":
-        return _line("plain", "cancelled", f"Cancelled{at}", f"by {state.get('cancelled_by', 'someone')}. It stays cancelled.")
+        return _line(
+            "plain", "cancelled", f"Cancelled{at}", f"by {state.get('cancelled_by', 'someone')}. It stays cancelled."
+        )
     cuts = sum(1 for life in facts.lives if life.how in ("killed", "lost"))
     if not cuts:
         return _line("plain", "completed", f"Completed{at}.", "")
     times = "1 kill" if cuts == 1 else f"{cuts} kills"
-    return _line("plain", "completed", f"Completed{at}", f"after {times}. No model call and no finished step was repeated.")
+    return _line(
+        "plain", "completed", f"Completed{at}", f"after {times}. No model call and no finished step was repeated."
+    )
 
 
 def _dead(facts: Facts) -> NowLine:

@@ -27,7 +27,9 @@ def recovery(facts: Facts) -> list[RecoveryGroup]:
     turns = facts.turns()
     replayed = len(turns)
     if turns:
-        groups["replayed"].append(_turns(len(turns), sum(turn.input_tokens + turn.output_tokens for _, _, turn in turns)))
+        groups["replayed"].append(
+            _turns(len(turns), sum(turn.input_tokens + turn.output_tokens for _, _, turn in turns))
+        )
     for number, _, turn in turns:
         for position, call in enumerate(turn.calls):
             replayed += _call(facts, branch_of(number, position), call.tool, groups)
@@ -68,7 +70,9 @@ def _call(facts: Facts, branch: str, tool: str, groups: dict[str, list[RecoveryP
         return 1
     steps = [record for record in records if not record.name.startswith("@")]
     for record in steps:
-        groups["replayed"].append({"part": f"{tool} step {record.name}", "has": "its result", "does": "uses the result, repeats no effect"})
+        groups["replayed"].append(
+            {"part": f"{tool} step {record.name}", "has": "its result", "does": "uses the result, repeats no effect"}
+        )
     request = facts.request(branch)
     if request is not None and request.status == "pending":
         groups["still waits"].append({"part": tool, "has": "request, pending", "does": "asks you, as before"})
@@ -77,7 +81,13 @@ def _call(facts: Facts, branch: str, tool: str, groups: dict[str, list[RecoveryP
     elif decode(names[INTENT].payload)["again"]:
         groups["runs again"].append(_again(facts, branch, tool, steps))
     else:
-        groups["interrupted"].append({"part": f"{tool}, not idempotent", "has": "intent, no result", "does": "tells the model: it may have happened"})
+        groups["interrupted"].append(
+            {
+                "part": f"{tool}, not idempotent",
+                "has": "intent, no result",
+                "does": "tells the model: it may have happened",
+            }
+        )
     return len(steps)
 
 

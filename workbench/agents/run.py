@@ -1,7 +1,8 @@
-"""The run: one agent run as a person holds it. Await it for its output; every button of its panel is a verb here that raises.
+"""The run: one agent run as a person holds it. Await it for its output; every button is a verb here that raises.
 
 - Awaiting waits beside the run, never in it: interrupting the cell ends the cell, and the run goes on.
-- While it is awaited a slow ticker keeps the loop awake, without which a kernel notices an interrupt only when the awaited thing ends.
+- While it is awaited a slow ticker keeps the loop awake, without which a kernel notices an interrupt only when the
+  awaited thing ends.
 - A killed run keeps the last status of its journal; `alive` is False, and `recover()` carries on.
 
 Source: DESIGN 2 and 3, KERNEL B, CASES u8, u16, u17, u19.
@@ -97,7 +98,8 @@ class Run(Shown):
         while not self._over():
             if self._cannot_hear() and self._pending() is not None:
                 raise NeedsDecision(
-                    f"run {self.id!r} waits for an approval, and this kernel takes no clicks while a cell waits; decide it in the panel "
+                    f"run {self.id!r} waits for an approval, and this kernel takes no clicks while a cell waits; "
+                    "decide it in the panel "
                     "or with bench.approvals, then await the run again; ipykernel 7.4 or newer can do both at once",
                     run=self.id,
                 )
@@ -119,7 +121,9 @@ class Run(Shown):
                 failed.add_note(error["traceback"])
             raise failed
         if state["status"] == "cancelled":
-            raise RunCancelled(f"run {self.id!r} was cancelled by {state.get('cancelled_by') or 'someone'}", run=self.id)
+            raise RunCancelled(
+                f"run {self.id!r} was cancelled by {state.get('cancelled_by') or 'someone'}", run=self.id
+            )
         if self.process.error is not None:
             raise RunFailed(
                 f"run {self.id!r} stopped with {type(self.process.error).__name__}: {self.process.error}",
@@ -128,7 +132,9 @@ class Run(Shown):
                 message=str(self.process.error),
                 traceback="",
             ) from self.process.error
-        raise RunInterrupted(f"run {self.id!r} is not running, its journal is whole; await run.recover() carries on", run=self.id)
+        raise RunInterrupted(
+            f"run {self.id!r} is not running, its journal is whole; await run.recover() carries on", run=self.id
+        )
 
     async def _change(self) -> None:
         """Return when something of the run changed, or after a tick."""
@@ -142,7 +148,11 @@ class Run(Shown):
     def _cannot_hear() -> bool:
         """Whether this kernel delivers clicks only after the awaiting cell."""
         kernel = sys.modules.get("ipykernel")
-        return kernel is not None and tuple(kernel.version_info[:2]) < (7, 4) and sys.modules.get("ipykernel.kernelapp") is not None
+        return (
+            kernel is not None
+            and tuple(kernel.version_info[:2]) < (7, 4)
+            and sys.modules.get("ipykernel.kernelapp") is not None
+        )
 
     async def approval(self) -> Approval:
         """The oldest request that the run waits for, waited for. Raises: RunError when the run ends without asking."""
@@ -159,7 +169,10 @@ class Run(Shown):
         return None
 
     async def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first state, the present one included, for which the condition holds. Raises: what awaiting the run raises."""
+        """The first state, the present one included, for which the condition holds.
+
+        Raises: what awaiting the run raises.
+        """
         while not condition(state := self.state):
             if self._over():
                 self._end()
@@ -184,9 +197,10 @@ class Run(Shown):
                 await self._change()
 
     async def kill(self, by: str = "you") -> None:
-        """End it as a crash would: nothing more is written, its approvals stay pending, who awaits it gets RunInterrupted.
+        """End it as a crash would: nothing more is written, its approvals stay pending.
 
-        This bench leaves the run alone until `recover()`. Raises: RunError when it has ended, or lives elsewhere.
+        Who awaits it gets RunInterrupted. This bench leaves the run alone until `recover()`.
+        Raises: RunError when it has ended, or lives elsewhere.
         """
         self._must_live_here("kill")
         ledger = self.live.ledger
@@ -198,7 +212,8 @@ class Run(Shown):
     async def recover(self, *, beside: bool = False) -> None:
         """Replay from the journal and carry on. Does nothing to a run that is alive.
 
-        A plain function that still runs in a thread is waited for first; `beside=True` goes on next to it. Raises: RunError when it has ended.
+        A plain function that still runs in a thread is waited for first; `beside=True` goes on next to it. Raises:
+        RunError when it has ended.
         """
         if self.state["status"] in FINAL:
             raise RunError(f"run {self.id!r} is {self.status} and needs no recovery", run=self.id)
@@ -208,7 +223,7 @@ class Run(Shown):
         self._tell()
 
     async def cancel(self, by: str = "you") -> str:
-        """Stop it for good and close its approvals; gives the status that became true: cancelled, or how it had ended before."""
+        """Stop it for good and close its approvals; gives the status that became true, which may be an earlier end."""
         if self.state["status"] not in FINAL:
             self.process.cast({"type": "cancel", "by": by})
             while self.state["status"] not in FINAL:
@@ -221,7 +236,9 @@ class Run(Shown):
             raise RunError(f"run {self.id!r} is {self.status}; there is nothing to {verb}", run=self.id)
         if self.process.elsewhere is not None:
             owner = self.process.elsewhere
-            raise RunError(f"run {self.id!r} runs elsewhere, {owner.label} (pid {owner.pid}); {verb} it there", run=self.id)
+            raise RunError(
+                f"run {self.id!r} runs elsewhere, {owner.label} (pid {owner.pid}); {verb} it there", run=self.id
+            )
 
     def _tell(self) -> None:
         self.process.states.tell()
@@ -274,7 +291,12 @@ class Run(Shown):
             self.live.changes.subscribe(changed),
             self._runtime.requests.changes.subscribe(changed),
         ]
-        return lambda: [stop() for stop in stops] and None
+
+        def stop_all() -> None:
+            for stop in stops:
+                stop()
+
+        return stop_all
 
     async def command(self, name: str, args: dict[str, Any]) -> dict[str, Any]:
         """Carry out a button. Raises: what its verb raises; BadInput for a command that there is not."""
@@ -288,7 +310,9 @@ class Run(Shown):
             case "approve" | "edit" | "reject" | "answer" | "dismiss":
                 return await self._runtime.decide(name, args)
             case _:
-                raise BadInput(f"a run has no command {name!r}; it has kill, recover, cancel and those of its approvals")
+                raise BadInput(
+                    f"a run has no command {name!r}; it has kill, recover, cancel and those of its approvals"
+                )
         return {"status": self.status}
 
     def __repr__(self) -> str:

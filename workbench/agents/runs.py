@@ -85,13 +85,16 @@ class Runs:
         infos = self._runtime.store.keys_now(key=key)
         if not infos or not infos[0].definition:
             return None
-        first = next((entry for entry in self._runtime.store.history_now(key) if entry.kind == "message" and entry.payload), None)
+        first = next(
+            (entry for entry in self._runtime.store.history_now(key) if entry.kind == "message" and entry.payload), None
+        )
         if first is None or first.payload is None:
             return None
         text, name = decode(first.payload)["text"], infos[0].definition.removeprefix(AGENT)
         if (name, text) != (agent.name, request):
             raise CallConflict(
-                f"the run {id!r} is {name!r} with {text!r} and is asked for as {agent.name!r} with {request!r}; use a new id for a new run",
+                f"the run {id!r} is {name!r} with {text!r} and is asked for as {agent.name!r} with {request!r}; "
+                "use a new id for a new run",
                 key=key,
                 id=id,
                 first=text,
@@ -132,7 +135,9 @@ class Runs:
         return sum(1 for _ in self)
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and any(info.definition.startswith(AGENT) for info in self._runtime.store.keys_now(key=_key(id)))
+        return isinstance(id, str) and any(
+            info.definition.startswith(AGENT) for info in self._runtime.store.keys_now(key=_key(id))
+        )
 
     def find(self, *, status: str | None = None, agent: str | None = None, text: str | None = None) -> Table:
         """The runs that fit: by status, by agent's name, by a text in the request or the output; newest first."""
@@ -173,7 +178,12 @@ class Runs:
                         requests=self._runtime.requests,
                     ).carry_out()
                 elif message["type"] == "cancel" and state["status"] not in FINAL:
-                    state = {**state, "status": "cancelled", "cancelled_by": message.get("by"), "ended_at": self._runtime.clock.now()}
+                    state = {
+                        **state,
+                        "status": "cancelled",
+                        "cancelled_by": message.get("by"),
+                        "ended_at": self._runtime.clock.now(),
+                    }
                 yield state
                 if reply is not None:
                     reply({"status": state["status"], "output": state["output"]})

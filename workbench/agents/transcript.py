@@ -136,16 +136,30 @@ def _note(facts: Facts, branch: str, status: str, result: dict[str, Any] | None)
     return "" if facts.alive or status != "interrupted" else "was running when the run was cut off"
 
 
-def _call_spans(facts: Facts, branch: str, intent: StepRecord | None, outcome: StepRecord | None, status: str) -> list[Span]:
+def _call_spans(
+    facts: Facts, branch: str, intent: StepRecord | None, outcome: StepRecord | None, status: str
+) -> list[Span]:
     spans: list[Span] = []
     request = facts.request(branch)
     if request is not None:
-        decided = request.decided_at if request.status != "pending" else None if facts.alive else _cut_at(facts, request.asked_at)
+        decided = (
+            request.decided_at
+            if request.status != "pending"
+            else None
+            if facts.alive
+            else _cut_at(facts, request.asked_at)
+        )
         spans.extend(_over_lives(facts, request.asked_at, decided, "waiting", "waiting"))
     if intent is None:
         return spans
     began = intent.began_at
-    ended = outcome.began_at + outcome.took if outcome is not None else None if facts.alive and not facts.final else _cut_at(facts, began)
+    ended = (
+        outcome.began_at + outcome.took
+        if outcome is not None
+        else None
+        if facts.alive and not facts.final
+        else _cut_at(facts, began)
+    )
     how = {"success": "done", "running": "running", "failed": "failed", "retried": "failed"}.get(status, "cut")
     if status == "interrupted" and outcome is not None:
         ended = _cut_at(facts, began)
@@ -195,7 +209,11 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
         again = epoch > 0 and record.epoch > epoch
         epoch = max(epoch, record.epoch)
         spans: list[Span] = [
-            {"began_at": record.began_at, "ended_at": record.began_at + record.took, "how": "failed" if record.kind == "failure" else "done"}
+            {
+                "began_at": record.began_at,
+                "ended_at": record.began_at + record.took,
+                "how": "failed" if record.kind == "failure" else "done",
+            }
         ]
         made.append(
             {

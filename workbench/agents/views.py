@@ -1,7 +1,8 @@
 """The views: the plain shapes that a run, the approvals and a process have for whoever shows them.
 
-One shape serves the live panel, the static twin, the command line and tests. It is built on the loop, from the journal and what is live; nothing in
-it needs a kernel to be read. Instants are UTC seconds, durations seconds, cost micro-dollars. Words are those of the API (DESIGN 3), lower case.
+One shape serves the live panel, the static twin, the command line and tests. It is built on the loop, from the
+journal and what is live; nothing in it needs a kernel to be read. Instants are UTC seconds, durations seconds, cost
+micro-dollars. Words are those of the API (DESIGN 3), lower case.
 
 Knows nothing of widgets or HTML.
 """
@@ -29,7 +30,10 @@ __all__ = [
 
 
 class Action(TypedDict):
-    """A button that may be pressed now (or, when not `enabled`, is shown grey). `command` and `args` are what it sends."""
+    """A button that may be pressed now (or, when not `enabled`, is shown grey).
+
+    `command` and `args` are what it sends.
+    """
 
     label: str  # "Approve", "Kill", "Recover", "Cancel", "Edit…", "Reject…"
     command: str  # approve, edit, reject, answer, dismiss, kill, recover, cancel
@@ -57,7 +61,10 @@ class Usage(TypedDict):
 
 
 class Life(TypedDict):
-    """One activation. `how` is None while it lives; "lost" when its host died; `ended_at` is then the last thing it wrote."""
+    """One activation.
+
+    `how` is None while it lives; "lost" when its host died; `ended_at` is then the last thing it wrote.
+    """
 
     epoch: int
     began_at: float
@@ -67,7 +74,10 @@ class Life(TypedDict):
 
 
 class Span(TypedDict):
-    """One bar on the time axis. `how` names the bar: turn, waiting, running, done, failed, cut, replayed. Open when `ended_at` is None."""
+    """One bar on the time axis.
+
+    `how` names the bar: turn, waiting, running, done, failed, cut, replayed. Open when `ended_at` is None.
+    """
 
     began_at: float
     ended_at: float | None
@@ -126,7 +136,10 @@ class ApprovalView(TypedDict):
 
 
 class CallRow(TypedDict):
-    """A tool call. `status`: waiting (for a person), running, success, failed, denied, interrupted, retried; `result` is plain."""
+    """A tool call.
+
+    `status`: waiting (for a person), running, success, failed, denied, interrupted, retried; `result` is plain.
+    """
 
     kind: Literal["call"]
     id: str  # "t1.0": turn and position
@@ -163,7 +176,10 @@ class RecoveryGroup(TypedDict):
 
 
 class RunView(TypedDict):
-    """A run as a person sees it. `status` is the last one that is true in the journal; `alive` is False for a killed run."""
+    """A run as a person sees it.
+
+    `status` is the last one that is true in the journal; `alive` is False for a killed run.
+    """
 
     kind: Literal["run"]
     id: str

@@ -58,7 +58,10 @@ _JOINT = r"[.;!?\n]+(?:\s+|$)|,?\s+(?:and then|and also|and|then|also|but)\s+|,\
 
 
 def offline(*, log: str | os.PathLike[str] | None = None, delay: float = 0.0) -> Offline:
-    """The model behind "offline". `log` is a file that gets a line per ask; `delay` is the time in seconds between two words."""
+    """The model behind "offline".
+
+    `log` is a file that gets a line per ask; `delay` is the time in seconds between two words.
+    """
     return Offline(Path(log) if log else None, delay)
 
 

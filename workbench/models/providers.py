@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from workbench.errors import BadInput
-from workbench.models.library import LibraryModel, is_foreign_model, named_model
 from workbench.models.embedded import Offline
+from workbench.models.library import LibraryModel, is_foreign_model, named_model
 
 if TYPE_CHECKING:
     from workbench.models.model import Model

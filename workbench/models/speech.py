@@ -1,4 +1,4 @@
-"""Speech: a turn that is known in advance, said as a model would say it: word by word, on the loop, and noted when asked for."""
+"""Speech: a turn that is known in advance, said word by word on the loop as a model would, and noted when asked for."""
 
 from __future__ import annotations
 

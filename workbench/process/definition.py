@@ -24,7 +24,10 @@ RESTARTS = ("never", "on-crash")
 
 
 class Definition:
-    """A process body with its options. Call `spawn(definition, …)` or `bench.lookup(definition, …)` to have one live."""
+    """A process body with its options.
+
+    Call `spawn(definition, …)` or `bench.lookup(definition, …)` to have one live.
+    """
 
     def __init__(
         self,
@@ -37,7 +40,9 @@ class Definition:
         initial: Any = None,
     ) -> None:
         if not inspect.isasyncgenfunction(body):
-            raise BadInput(f"{body!r} is no process body; write an async generator function: async def …(ctx, …) with a yield in it")
+            raise BadInput(
+                f"{body!r} is no process body; write an async generator function: async def …(ctx, …) with a yield"
+            )
         if restart not in RESTARTS:
             raise BadInput(f"restart is one of {RESTARTS}, found {restart!r}")
         if type(max_restarts) is not int or max_restarts < 0:
@@ -88,15 +93,20 @@ def _hints(body: Body) -> dict[str, Any]:
 def process(body: Body, /) -> Definition: ...
 @overload
 def process(
-    *, restart: str = ..., max_restarts: int = ..., mailbox: int | None = ..., initial: Any = ..., name: str | None = ...
+    *,
+    restart: str = ...,
+    max_restarts: int = ...,
+    mailbox: int | None = ...,
+    initial: Any = ...,
+    name: str | None = ...,
 ) -> Callable[[Body], Definition]: ...
 
 
 def process(body: Body | None = None, /, **options: Any) -> Definition | Callable[[Body], Definition]:
     """Make an async generator function a process definition.
 
-    `restart` is "never" or "on-crash" (at most `max_restarts` times); `mailbox` bounds the messages that wait, dropping the oldest;
-    `initial` is the state before the first yield. Raises: BadInput for an option that cannot be.
+    `restart` is "never" or "on-crash" (at most `max_restarts` times); `mailbox` bounds the messages that wait,
+    dropping the oldest; `initial` is the state before the first yield. Raises: BadInput for an option that cannot be.
     """
     if body is not None:
         return Definition(body)

@@ -50,7 +50,10 @@ class Handle(Shown):
         raise NotImplementedError
 
     def dispose(self) -> Awaitable[None]:
-        """Begin the end: mailbox closes, body is cancelled, its finally runs, then its children end. Await it to wait for all of that."""
+        """Begin the end: mailbox closes, body is cancelled, its finally runs, then its children end.
+
+        Await it to wait for all of that.
+        """
         raise NotImplementedError
 
     def source(self) -> Source:

@@ -50,7 +50,10 @@ class Inspector:
             "state": self._state,
             "changed": self._changed,
             "now_line": _now_line(handle),
-            "actions": [{"label": label, "command": command, "args": {}, "enabled": on} for label, command, on in handle.buttons()],
+            "actions": [
+                {"label": label, "command": command, "args": {}, "enabled": on}
+                for label, command, on in handle.buttons()
+            ],
             **handle.details(),
         }
 
@@ -74,12 +77,24 @@ class Inspector:
 def _error(error: BaseException | None) -> dict[str, Any] | None:
     if error is None:
         return None
-    return {"type": type(error).__qualname__, "message": str(error), "traceback": "".join(traceback.format_exception(error))}
+    return {
+        "type": type(error).__qualname__,
+        "message": str(error),
+        "traceback": "".join(traceback.format_exception(error)),
+    }
 
 
 def _now_line(handle: Handle) -> dict[str, Any]:
     killed = handle.status == "disposed"
     tone = "red" if handle.status == "crashed" else "violet" if killed else "plain"
-    text = f"{type(handle.error).__qualname__}: {handle.error}" if handle.error is not None else _SENTENCES[handle.status]
+    text = (
+        f"{type(handle.error).__qualname__}: {handle.error}" if handle.error is not None else _SENTENCES[handle.status]
+    )
     recover = next((label for label, _, on in handle.buttons() if on and label == "Recover"), None)
-    return {"tone": tone, "shape": handle.status, "strong": f"{handle.status.capitalize()}.", "text": text, "action": recover}
+    return {
+        "tone": tone,
+        "shape": handle.status,
+        "strong": f"{handle.status.capitalize()}.",
+        "text": text,
+        "action": recover,
+    }

@@ -1,6 +1,7 @@
 """States: what a process has published, for whoever reads, waits or iterates.
 
-- A state is kept as its text, made when it was yielded, so that later mutation by the body or a reader changes nothing that is shown.
+- A state is kept as its text, made when it was yielded, so that later mutation by the body or a reader changes
+  nothing that is shown.
 - Iteration is newest wins: a slow reader misses states, never the last one.
 - The end is published too: iterators then stop after the last value.
 
@@ -53,10 +54,11 @@ class States:
 
     def tell(self) -> None:
         """Wake whoever waits: a state or a flag changed."""
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        if self._waiters:
+            waiters, self._waiters = self._waiters, []
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
         self.changes.tell()
 
     def end(self) -> None:

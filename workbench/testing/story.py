@@ -1,6 +1,7 @@
-"""The story: lesson 02 in real kernels, from the first message over a SIGKILL to the proof, with everything it claims checked.
+"""The story: lesson 02 in real kernels, from the first message over a SIGKILL to the proof, every claim checked.
 
-- One person's part is played for real: a click that goes through the window's comm while a cell awaits the run, and a SIGKILL.
+- One person's part is played for real: a click that goes through the window's comm while a cell awaits the run, and a
+  SIGKILL.
 - What is checked is read from files that the runtime does not write: the bank's, the mail server's, the model's.
 - Between the two kernels the store is opened by another host that runs nothing, to tell what the journal has.
 
@@ -71,8 +72,12 @@ async def tell_the_story(into: Path, tell: Callable[[str], None]) -> Story:
     """
     folder = into / FOLDER
     if folder.exists():
-        raise NotShown(f"{str(folder)!r} is there already; the story begins with nothing: name another folder", asked=FOLDER, found="a folder")
-    into.mkdir(parents=True, exist_ok=True)
+        raise NotShown(
+            f"{str(folder)!r} is there already; the story begins with nothing: name another folder",
+            asked=FOLDER,
+            found="a folder",
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
 
     def at(text: str) -> None:
@@ -100,11 +105,18 @@ async def _first_kernel(notebook: Notebook, folder: Path, at: Callable[[str], No
     at(f"kernel 1 is process {notebook.pid}; a cell awaits the run, and a tool waits for you")
     reply = await notebook.click("Approve")
     at(f"click    Approve, through the window's comm while the cell awaits: {reply['status']}")
-    await notebook.until(lambda: _lines(folder, "mail-attempts.log") and _lines(folder, "cancelled.log"), "the email to hang")
+    await notebook.until(
+        lambda: _lines(folder, "mail-attempts.log") and _lines(folder, "cancelled.log"), "the email to hang"
+    )
     refund = _lines(folder, "refunds.log")[0]
     at(f"bank     {refund['refund_id']} for {refund['order']}, key {refund['key']}")
     at("mail     asked to send the receipt, does not answer")
-    return {"clicked": reply, "pid": notebook.pid, "receipts": len(_lines(folder, "mail.log")), "turns": len(_lines(folder, "model.log"))}
+    return {
+        "clicked": reply,
+        "pid": notebook.pid,
+        "receipts": len(_lines(folder, "mail.log")),
+        "turns": len(_lines(folder, "model.log")),
+    }
 
 
 async def _look_at_the_journal(folder: Path, at: Callable[[str], None]) -> None:
@@ -117,11 +129,12 @@ async def _look_at_the_journal(folder: Path, at: Callable[[str], None]) -> None:
 
 
 def checks(folder: Path, notebook: Notebook, before: dict[str, Any]) -> list[Check]:
+    """Everything that the story claims, held against the files in `folder` and the executed notebook."""
     refunds, receipts, asked = (_lines(folder, name) for name in ("refunds.log", "mail.log", "model.log"))
     attempts, cancelled = _lines(folder, "mail-attempts.log"), _lines(folder, "cancelled.log")
-    refund = refunds[0] if refunds else {"refund_id": "", "key": "", "call": "", "pid": 0}
+    refund: dict[str, Any] = refunds[0] if refunds else {"refund_id": "", "key": "", "call": "", "pid": 0}
     turns = [line["turn"] for line in asked]
-    output = notebook.output("ask")
+    output = str(notebook.output("ask"))
     return [
         Check(
             "refunds.log has exactly one line, with its idempotency key and call id",
@@ -135,7 +148,9 @@ def checks(folder: Path, notebook: Notebook, before: dict[str, Any]) -> list[Che
         ),
         Check(
             "the interrupted step ran again under the same key",
-            len(attempts) == 2 and attempts[0]["key"] == attempts[1]["key"] and attempts[0]["pid"] != attempts[1]["pid"],
+            len(attempts) == 2
+            and attempts[0]["key"] == attempts[1]["key"]
+            and attempts[0]["pid"] != attempts[1]["pid"],
             f"{len(attempts)} tries, {len({line['key'] for line in attempts})} key",
         ),
         Check(
@@ -143,13 +158,21 @@ def checks(folder: Path, notebook: Notebook, before: dict[str, Any]) -> list[Che
             bool(refund["refund_id"]) and refund["refund_id"] in output,
             output,
         ),
-        Check("the model was asked once per turn, over both kernels", turns == sorted(set(turns)) and len(turns) == 2, f"turns {turns}"),
+        Check(
+            "the model was asked once per turn, over both kernels",
+            turns == sorted(set(turns)) and len(turns) == 2,
+            f"turns {turns}",
+        ),
         Check(
             "one approval was decided by a click while a cell awaited the run, and its tool ran once",
             before["clicked"]["status"] == "approved" and len(cancelled) == 1,
             f"{before['clicked']['id']} {before['clicked']['status']}, {len(cancelled)} order cancelled",
         ),
-        Check("every cell of the second kernel passed, its proofs included", not notebook.errors, f"{len(notebook.errors)} errors"),
+        Check(
+            "every cell of the second kernel passed, its proofs included",
+            not notebook.errors,
+            f"{len(notebook.errors)} errors",
+        ),
     ]
 
 
