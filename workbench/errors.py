@@ -84,7 +84,7 @@ __all__ = [
 class WorkbenchError(Exception):
     """Base of every error that a caller can act on. Fields given by name are kept as attributes."""
 
-    def __init__(self, message: str, **fields: object) -> None:
+    def __init__(self, message: str, /, **fields: object) -> None:
         super().__init__(message)
         self.fields = fields
 
@@ -232,7 +232,7 @@ class TookTooLong(NotebookError, TimeoutError):
 class Signal(BaseException):
     """Ends an activation. A BaseException, so that a body's `except Exception` cannot swallow it. Source: DESIGN rule 9."""
 
-    def __init__(self, message: str, **fields: object) -> None:
+    def __init__(self, message: str, /, **fields: object) -> None:
         super().__init__(message)
         self.fields = fields
 

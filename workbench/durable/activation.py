@@ -14,15 +14,19 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future as ThreadFuture
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from workbench.durable.answers import answer, check_same, failure, hear
+from workbench.durable.receipt import Receipt
 from workbench.durable.steps import Ledger
 from workbench.errors import CallRefused, Disposed, Fenced, ProcessEnded, StoreBroken
 from workbench.plain import decode, digest, encode
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
 
-__all__ = ["Activation", "Delivery"]
+__all__ = ["Activation", "Callers", "Delivery"]
+
+Callers: TypeAlias = "dict[str, list[asyncio.Future[Any]]]"
 
 
 @dataclass(slots=True)
@@ -57,6 +61,7 @@ class Activation:
         self.broken: BaseException | None = None
         self.closed = False
         self.threads: set[ThreadFuture[Any]] = set()
+        self.driver: asyncio.Task[Any] | None = None
         self.on_broken: Callable[[], None] = _nothing
         self.changed: Callable[[], None] = _nothing
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -64,16 +69,16 @@ class Activation:
         self._self_casts: list[str] = []
         self._parked: set[str] = set()
         self._digests: dict[str, str] = {call.call_id: digest(decode(call.message)) for call in loaded.open_calls if call.call_id}
-        self._callers: dict[str, list[asyncio.Future[Any]]] = {}
+        self._callers: Callers = {}
         self._taker: asyncio.Future[None] | None = None
         self._peek: Callable[[str], None] | None = None
 
-    def append(self, text: str, call_id: str | None = None) -> asyncio.Future[int]:
-        """Log a message and deliver it once it is in the journal. Gives the future of its number."""
-        written = asyncio.ensure_future(
-            self.store.append(self.key, self.epoch, text, call_id, self.now() + self.redeliver)
-        )
-        written.add_done_callback(lambda done: self._appended(done, text, call_id))
+    def append(self, text: str, call_id: str | None = None, receipt: Receipt | None = None) -> asyncio.Future[int]:
+        """Log a message and deliver it once it is in the journal; then its receipt is told. Gives the future of its number."""
+        written = self.store.append(self.key, self.epoch, text, call_id, self.now() + self.redeliver)
+        if not isinstance(written, asyncio.Future):
+            written = asyncio.ensure_future(written)
+        written.add_done_callback(partial(self._appended, text, call_id, receipt))
         return written
 
     def replay(self, logged: Logged) -> None:
@@ -110,7 +115,9 @@ class Activation:
             self.append(text, id)
         return caller
 
-    def _appended(self, written: asyncio.Future[int], text: str, call_id: str | None) -> None:
+    def _appended(self, text: str, call_id: str | None, receipt: Receipt | None, written: asyncio.Future[int]) -> None:
+        if receipt is not None:
+            receipt.tell(written)
         if written.cancelled():
             return
         error = written.exception()
@@ -239,9 +246,10 @@ class Activation:
         ledger.records.append(record)
 
     def enter(self, task: asyncio.Task[Any]) -> None:
-        """A task that works for this activation; it is cancelled with it."""
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        """A task that works for this activation and is cancelled with it; the one that drives the body ends by itself."""
+        if task is not self.driver and task not in self._tasks:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     def entered(self, thread: ThreadFuture[Any]) -> None:
         """A thread that works for this activation; it cannot be stopped, only waited for."""
@@ -272,6 +280,16 @@ class Activation:
     def parked_on_mailbox(self) -> bool:
         """Whether the body waits for a message."""
         return self._taker is not None
+
+    def hand_on(self) -> Callers:
+        """Those who still wait for an answer, for the next activation to adopt."""
+        callers, self._callers = self._callers, {}
+        return callers
+
+    def adopt(self, callers: Callers) -> None:
+        """Have those who waited in the activation before wait here: their calls are in the log."""
+        for id, waiting in callers.items():
+            self._callers.setdefault(id, []).extend(waiting)
 
     def end_calls(self, error: BaseException) -> None:
         """Fail every caller that still waits."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.plain import encode
+from workbench.plain import decode, encode
 from workbench.store.journal import StepRecord
 
 __all__ = ["asleep", "attempt_record", "count", "progressed"]
@@ -29,9 +29,9 @@ def progressed(records: Sequence[StepRecord]) -> bool:
     return bool(records) and records[-1].kind != "attempt"
 
 
-def asleep(records: Sequence[StepRecord]) -> bool:
-    """Whether the last thing that the message did was to go to sleep."""
-    return bool(records) and records[-1].kind == "sleep"
+def asleep(records: Sequence[StepRecord], now: float) -> bool:
+    """Whether the last thing that the message did was to go to sleep, and it sleeps still."""
+    return bool(records) and records[-1].kind == "sleep" and decode(records[-1].payload) > now
 
 
 def attempt_record(number: int, why: str, at: float, epoch: int) -> StepRecord:

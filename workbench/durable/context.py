@@ -6,10 +6,12 @@ Source: DESIGN 2, PROCESSES 2.1 to 2.8.
 from __future__ import annotations
 
 import asyncio
+import typing
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from workbench.durable.functions import call_with_key
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
@@ -154,7 +156,7 @@ class DurableContext(Generic[M, S]):
             branch.running, branch.inside = address, None
         activation.changed()
         try:
-            value = await self._tried(address, fn, ledger.key_of(address), retry, timeout)
+            value = await self._try(address, fn, ledger.key_of(address), retry, timeout)
             if activation.closed or activation.broken is not None:
                 raise activation.broken or Disposed(f"step {address.name!r} finished after its process was disposed; nothing is written")
             text = shape.encode(value, f"the result of step {address.name!r}")
@@ -170,21 +172,27 @@ class DurableContext(Generic[M, S]):
             activation.changed()
         return shape.decode(text)
 
-    async def _tried(
+    def _try(
         self, address: Address, fn: Callable[..., Any], key: str, retry: Retry | None, timeout: float | None
+    ) -> Awaitable[Any]:
+        """What the function gives, tried as often as is asked for."""
+        if retry is not None:
+            return self._try_again(address, fn, key, retry, timeout)
+        called = call_with_key(fn, key, address.name, self.pool, self._activation.entered)
+        return called if timeout is None else _in_time(called, timeout)
+
+    async def _try_again(
+        self, address: Address, fn: Callable[..., Any], key: str, retry: Retry, timeout: float | None
     ) -> Any:
-        tries = retry.times if retry is not None else 1
-        for attempt in range(1, tries + 1):
+        attempt = 1
+        while True:
             try:
-                async with asyncio.timeout(timeout):
-                    return await call_with_key(fn, key, address.name, self.pool, self._activation.entered)
+                return await self._try(address, fn, key, None, timeout)
             except Exception as error:
-                if retry is None:
-                    raise
-                if attempt == tries:
+                if attempt >= retry.times:
                     raise _failed(address.name, error) from error
                 await self._clock.sleep_until(self._clock.now() + retry.backoff * 2 ** (attempt - 1))
-        raise AssertionError("a step is tried at least once")
+            attempt += 1
 
     def _record(self, address: Address, text: str, began: float, *, kind: Any = "step") -> StepRecord:
         took = max(0.0, self._clock.now() - began)
@@ -194,7 +202,11 @@ class DurableContext(Generic[M, S]):
 
     def call(self, name: str, handle: Handle, message: Any) -> Awaitable[Any]:
         """Call another process, once: a step whose key is the call's id, so a replay asks for the same answer."""
-        return self.step(name, lambda key: handle.call(message, id=key))
+
+        async def asked(key: str) -> Any:
+            return await handle.call(message, id=key)
+
+        return self.step(name, asked)
 
     async def sleep(self, name: str, seconds: float) -> None:
         """Sleep for `seconds`. The deadline is saved, not the timer: after a restart only the remainder is waited."""
@@ -317,19 +329,29 @@ class DurableContext(Generic[M, S]):
         return activation.ledger
 
 
+async def _in_time(called: Awaitable[Any], seconds: float) -> Any:
+    async with asyncio.timeout(seconds):
+        return await called
+
+
+_READ: WeakKeyDictionary[Callable[..., Any], Shape] = WeakKeyDictionary()
+"""The shapes of functions whose annotations are texts: reading those costs more than the step."""
+
+
 def _returns(fn: Callable[..., Any]) -> Shape:
     annotations = getattr(fn, "__annotations__", None)
     if not annotations or "return" not in annotations:
         return PLAIN
     annotation = annotations["return"]
-    if isinstance(annotation, str):
-        import typing
-
+    if not isinstance(annotation, str):
+        return shape_of(annotation)
+    shape = _READ.get(fn)
+    if shape is None:
         try:
-            annotation = typing.get_type_hints(fn).get("return")
-        except NameError:
+            shape = _READ[fn] = shape_of(typing.get_type_hints(fn).get("return"))
+        except NameError:  # a name that is not there yet, or only for type checkers
             return PLAIN
-    return shape_of(annotation)
+    return shape
 
 
 async def _recorded(record: StepRecord, shape: Shape) -> Any:

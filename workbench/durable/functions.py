@@ -14,11 +14,12 @@ import inspect
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
 from contextvars import copy_context
+from types import CellType
 from typing import Any
 
 from workbench.errors import StepMisuse
 
-__all__ = ["call_with_key", "in_thread", "is_async"]
+__all__ = ["call_with_key", "in_thread", "is_async", "same_code"]
 
 _KEY_NAMES = frozenset(("key", "idempotency_key"))
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
@@ -38,32 +39,43 @@ def takes_key(function: Callable[..., Any]) -> bool:
     if code is not None and not hasattr(function, "__self__") and not hasattr(function, "__wrapped__"):
         if code.co_argcount == 0:
             return bool(code.co_flags & inspect.CO_VARARGS)
-        defaults = len(function.__defaults__ or ())  # type: ignore[attr-defined]
+        defaults = len(function.__defaults__ or ())
         return code.co_argcount > defaults or code.co_varnames[0] in _KEY_NAMES
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # a builtin without a signature
         return True
-    first = next((p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)), None)
+    first = next(
+        (p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)), None
+    )
     return first is not None and (first.default is first.empty or first.name in _KEY_NAMES)
 
 
-async def call_with_key(
+def call_with_key(
     function: Callable[..., Any], key: str, name: str, pool: Executor, entered: Callable[[Future[Any]], None]
-) -> Any:
-    """What the function gives for the key. `entered` hears of the thread's future, which outlives a cancelled wait.
+) -> Awaitable[Any]:
+    """Await it for what the function gives for the key. `entered` hears of the thread's future, which outlives a cancelled wait.
 
     Raises: what the function raises; StepMisuse for what cannot work in a thread.
     """
     args = (key,) if takes_key(function) else ()
     if is_async(function):
-        return await function(*args)
-    value = await in_thread(function, args, name, pool, entered)
+        called: Awaitable[Any] = function(*args)
+        return called
+    return _through_a_thread(in_thread(function, args, name, pool, entered))
+
+
+async def _through_a_thread(called: Awaitable[Any]) -> Any:
+    value = await called
     return await value if inspect.isawaitable(value) else value
 
 
 def in_thread(
-    function: Callable[..., Any], args: tuple[Any, ...], name: str, pool: Executor, entered: Callable[[Future[Any]], None]
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    name: str,
+    pool: Executor,
+    entered: Callable[[Future[Any]], None],
 ) -> Awaitable[Any]:
     """Run a plain function in the pool with the caller's context variables."""
     future = pool.submit(copy_context().run, _guarded, function, args, name)
@@ -83,5 +95,23 @@ def _guarded(function: Callable[..., Any], args: tuple[Any, ...], name: str) -> 
         if "no running event loop" not in str(error):
             raise
         raise StepMisuse(
-            f"step {name!r} needs the event loop, and a plain function runs in a thread; write it as async def", name=name
+            f"step {name!r} needs the event loop, and a plain function runs in a thread; write it as async def",
+            name=name,
         ) from error
+
+
+def same_code(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
+    """Whether two functions do the same: made from the same lines over the same things."""
+    if getattr(one, "__code__", None) != getattr(other, "__code__", other):
+        return False
+    return all(
+        a is b or (type(a) is str and a == b) for a, b in zip(_closed_over(one), _closed_over(other), strict=True)
+    )
+
+
+def _closed_over(function: Callable[..., Any]) -> list[Any]:
+    cells = getattr(function, "__closure__", None) or ()
+    return [cell.cell_contents for cell in cells if cell != _EMPTY]
+
+
+_EMPTY = CellType()

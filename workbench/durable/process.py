@@ -13,14 +13,17 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Generator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from workbench.durable.activation import Activation
+from workbench.durable.activation import Activation, Callers
 from workbench.durable.attempts import asleep, attempt_record, count, progressed
 from workbench.durable.context import DurableContext
 from workbench.durable.receipt import Receipt
-from workbench.errors import BadInput, CallRefused, Disposed, Drift, Fenced, OwnedElsewhere, ProcessEnded
-from workbench.plain import decode
+from workbench.durable.sending import Sent, link
+from workbench.errors import BadInput, CallRefused, Drift, Fenced, OwnedElsewhere, ProcessEnded, Signal, StoreBroken
+from workbench.plain import decode, encode
+from workbench.process.calls import fail
 from workbench.process.drive import Outcome, current_owner, drive
 from workbench.process.handle import ENDED, Handle
 from workbench.process.spawn import GRACE
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.runtime import Runtime
+    from workbench.loop import Home
     from workbench.store.journal import Host, Loaded
 
 __all__ = ["DurableProcess"]
@@ -51,16 +55,23 @@ class DurableProcess(Handle):
         self.held_by: str | None = None
         self.threads: set[ThreadFuture[Any]] = set()
         self._runtime = runtime
-        self._outbox: deque[_Sent] = deque()
+        self._outbox: deque[Sent] = deque()
+        self._waiting: Callers = {}
         self._task: asyncio.Task[None] | None = None
-        self._how = ""
+        self._epoch: int | None = None  # of the life that has not said how it ended
+        self._how = self._by = ""
+        self._anew = False
+        self._waits = False
 
     def cast(self, message: Any) -> Receipt:
         """Post a message at once; await the receipt for its number, once it is in the journal. Raises: NotPlain."""
         text = self.definition.shapes[0].encode(message, "message")
-        if self.activation is not None:
-            return Receipt(self.activation.append(text), self._runtime.home)
-        return Receipt(self._send(_Sent(text)), self._runtime.home)
+        receipt = Receipt(self._runtime.home)
+        if self.activation is not None and not self._how:
+            self.activation.append(text, None, receipt)
+        else:
+            self._send(Sent(text)).add_done_callback(receipt.tell)
+        return receipt
 
     def call(self, message: Any, *, id: str | None = None) -> asyncio.Future[Any]:
         """Post a message and await its answer; the same id with the same message gives the same answer, from any host.
@@ -70,27 +81,37 @@ class DurableProcess(Handle):
         """
         if type(id) is not str or not id:
             raise CallRefused(
-                f"a call to {self.key!r} needs an id made from the thing being done, e.g. id=\"checkout-A-1001\", found {id!r}", key=self.key
+                f'a call to {self.key!r} needs an id made from the thing being done, e.g. id="checkout-A-1001", found {id!r}',
+                key=self.key,
             )
         text = self.definition.shapes[0].encode(message, "message")
         plain = decode(text)
-        if self.activation is not None:
+        if self.activation is not None and not self._how:
             return self.activation.call(plain, text, id)
-        return self._send(_Sent(text, plain, id))
+        return self._send(Sent(text, plain, id))
 
-    def _send(self, sent: _Sent) -> asyncio.Future[Any]:
+    def _send(self, sent: Sent) -> asyncio.Future[Any]:
         """Send to a process that does not live here now: post it elsewhere, or keep it until the process has come to life."""
-        if self.elsewhere is not None:
-            _link(self._post(sent), sent.future)
+        if (self.elsewhere is not None or not self._runtime.worker) and not self._is_at_work():
+            self._watch()
+            link(self._post(sent), sent.future)
         else:
             self._outbox.append(sent)
             self.start()
         return sent.future
 
-    def _post(self, sent: _Sent) -> asyncio.Future[Any]:
+    def _post(self, sent: Sent) -> asyncio.Future[Any]:
         if sent.id is not None:
             return asyncio.ensure_future(self._runtime.call_elsewhere(self, sent.message, sent.text, sent.id))
-        return asyncio.ensure_future(self._runtime.store.post(self.key, sent.text, wake=self._runtime.clock.now()))
+        return asyncio.ensure_future(
+            self._runtime.store.post(
+                self.key,
+                sent.text,
+                wake=self._runtime.clock.now(),
+                definition=self.definition.name,
+                args=encode(self.args, f"the arguments of {self.definition.name}"),
+            )
+        )
 
     @property
     def pending(self) -> int:
@@ -102,28 +123,69 @@ class DurableProcess(Handle):
         """The epoch of the activation that lives here, or None."""
         return self.activation.epoch if self.activation is not None else None
 
-    def start(self) -> None:
-        """Activate the key here, unless it lives here already."""
-        if self._task is None or self._task.done():
-            self.held_by = None
-            self._runtime.held.discard(self.key)
+    def start(self, *, beside: bool = False) -> None:
+        """Activate the key here, unless it lives here already; a host that is no worker only follows it.
+
+        What still runs in a thread since the last life is waited for, unless `beside`.
+        """
+        self.held_by = None
+        self._runtime.held.discard(self.key)
+        if not self._runtime.worker:
+            self._watch()
+        elif not self._is_at_work():
             self._runtime.live[self.key] = self
             self._how = ""
-            self.states.over = False
-            self.error = None
-            self._become("starting")
-            self._task = self._runtime.home.start(self._run(), name=f"durable {self.key}")
+            self._anew = False
+            self._begin()
+            self._task = self._runtime.home.start(self._run(beside), name=f"durable {self.key}")
+            self._task.add_done_callback(self._begin_anew)
+        elif self._how or self._status in ENDED:
+            self._anew = True
+            self._begin()
 
-    async def _run(self) -> None:
+    def _begin(self) -> None:
+        self.states.over = False
+        self.error = None
+        self._become("starting")
+
+    def _become(self, status: str) -> None:
+        if not (self._anew and status in ENDED):
+            super()._become(status)
+
+    def _is_at_work(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def _begin_anew(self, ended: asyncio.Task[None]) -> None:
+        """Start again what was asked for while it ended."""
+        if self._anew and self._task is ended and self._how != "closed":
+            self.start()
+
+    async def _run(self, beside: bool) -> None:
         try:
+            if not beside:
+                await self._wait_for_threads()
             while await self._live_once():
                 pass
         except asyncio.CancelledError:
+            self._how = self._how or "disposed"
             self._become("disposed")
-        except Exception as error:
+        except (Exception, Signal) as error:
             self._crash(error)
+            await self._release("crashed")
         finally:
-            self._end_senders()
+            if self._task is asyncio.current_task():
+                if self._how:
+                    await self._release(self._how, self._by)
+                self._end_senders()
+
+    async def _wait_for_threads(self) -> None:
+        self._waits = True
+        try:
+            for thread in list(self.threads):
+                await _over(thread, self._runtime.home)
+                self.threads.discard(thread)
+        finally:
+            self._waits = False
 
     async def _live_once(self) -> bool:
         """One activation; gives whether another follows."""
@@ -132,7 +194,14 @@ class DurableProcess(Handle):
         if owner is not None:
             await self._follow(owner)
             return False
-        loaded = await runtime.store.load(self.key)
+        self.elsewhere = None
+        runtime.following.pop(self.key, None)
+        before, loaded = self._epoch, await runtime.store.load(self.key)
+        self._epoch = loaded.epoch
+        if before is not None:  # our own life before this one, which crashed; the key stayed ours
+            loaded = replace(loaded, cut_off=False)
+            await runtime.store.release(self.key, before, "crashed", "")
+        loaded, restored = self._restore(loaded)
         activation = Activation(
             self.key,
             self.definition.name,
@@ -142,14 +211,13 @@ class DurableProcess(Handle):
             redeliver=runtime.redeliver,
             now=runtime.clock.now,
         )
-        outcome = await self._drive(activation, loaded)
+        outcome = await self._drive(activation, loaded, restored)
         if activation.broken is not None:
             outcome = Outcome("signalled", activation.broken)
         return await self._after(activation, outcome)
 
-    async def _drive(self, activation: Activation, loaded: Loaded) -> Outcome:
+    async def _drive(self, activation: Activation, loaded: Loaded, restored: Any) -> Outcome:
         try:
-            restored = self._restore(loaded)
             for logged in await self._runtime.store.pending(self.key, loaded.cursor):
                 activation.replay(logged)
             for logged in await self._runtime.store.collect(self.key, loaded.epoch):
@@ -171,13 +239,19 @@ class DurableProcess(Handle):
         )
         self.context = context
         self.activation = activation
+        activation.driver = self._task
         activation.on_broken = self._interrupt
         activation.changed = self.states.tell
+        self.states.tell()
+        activation.adopt(self._waiting)
+        self._waiting = {}
         current_owner.set(context.owner)
         while self._outbox:
             sent = self._outbox.popleft()
-            written = activation.append(sent.text) if sent.id is None else activation.call(sent.message, sent.text, sent.id)
-            _link(written, sent.future)
+            written = (
+                activation.append(sent.text) if sent.id is None else activation.call(sent.message, sent.text, sent.id)
+            )
+            link(written, sent.future)
         body = self.definition.body(context, **self.args)
         outcome = await drive(body, self._publish, lambda: activation.closed or activation.broken is not None)
         if outcome.how == "done" and activation.in_hand is not None:
@@ -187,20 +261,22 @@ class DurableProcess(Handle):
                 outcome = Outcome("signalled", error)
         return outcome
 
-    def _restore(self, loaded: Loaded) -> Any:
+    def _restore(self, loaded: Loaded) -> tuple[Loaded, Any]:
+        """What the activation starts from, migrated to this version, and the state as the body gets it."""
         if loaded.snapshot is None:
-            return None
-        if loaded.version == self.definition.version:
-            self.states.publish(loaded.snapshot)
-            return self.definition.shapes[1].decode(loaded.snapshot)
-        if self.definition.migrate is None:
-            raise BadInput(
-                f"{self.key!r} has a state of version {loaded.version} and {self.definition.name} is version {self.definition.version}; "
-                "give the definition a migrate=…"
-            )
-        state = self.definition.migrate(decode(loaded.snapshot), loaded.version)
-        self.states.publish(self.definition.shapes[1].encode(state, "the migrated state"))
-        return state
+            return loaded, None
+        shape = self.definition.shapes[1]
+        if loaded.version != self.definition.version:
+            if self.definition.migrate is None:
+                raise BadInput(
+                    f"{self.key!r} has a state of version {loaded.version} and {self.definition.name} is version {self.definition.version}; "
+                    "give the definition a migrate=…"
+                )
+            state = self.definition.migrate(decode(loaded.snapshot), loaded.version)
+            loaded = replace(loaded, snapshot=shape.encode(state, "the migrated state"))
+        text = loaded.snapshot or ""
+        self.states.publish(text)
+        return loaded, shape.decode(text)
 
     async def _count_a_death(self, activation: Activation) -> None:
         """The last host died in the first message that waits: count it, unless the message was parked, asleep or moving on."""
@@ -208,7 +284,9 @@ class DurableProcess(Handle):
             return
         head = activation.inbox[0]
         records = await self._runtime.store.steps(self.key, head.seq)
-        if asleep(records) or await self._runtime.requests.find(key=self.key, status="pending"):
+        if asleep(records, self._runtime.clock.now()) or await self._runtime.requests.find(
+            key=self.key, status="pending"
+        ):
             return
         number = 0 if progressed(records) else count(records) + 1
         why = "its host died while it was handled"
@@ -230,35 +308,48 @@ class DurableProcess(Handle):
         self._become("running")
 
     async def _after(self, activation: Activation, outcome: Outcome) -> bool:
+        """See to how an activation ended; gives whether another follows. When it was told to end, `end` says so in the journal."""
         self.activation = None
+        activation.on_broken = _over_already
         if self.context is not None:
             self.context.cancelled.set()
             await self.context.owner.end()
         self.threads |= activation.threads
         activation.close()
+        error, again = outcome.error, False
+        if outcome.how == "disposed" and isinstance(error, Exception):
+            log.error("%s failed while it ended: %r", self.key, error, exc_info=error)
+        if outcome.how == "crashed" and error is not None and not self._how:
+            try:
+                again = await self._again(activation, error)
+            except (Exception, Fenced, StoreBroken) as failure:
+                error = activation.write_failed(failure) if isinstance(failure, Exception) else failure
+        if again or self._how == "replaced":
+            self._waiting = activation.hand_on()
+        activation.end_calls(self._end_of_calls(outcome, error))
         if self._how:
-            activation.end_calls(ProcessEnded(f"{self.key!r} was {self._how} before it answered", name=self.key, status=self._how))
             return False
-        error = outcome.error
-        if outcome.how in ("done", "disposed"):
-            activation.end_calls(ProcessEnded(f"{self.key!r} ended before it answered", name=self.key, status=outcome.how))
-            await self._release(activation, outcome.how)
-            self._become(outcome.how)
-            return bool(self._outbox)
-        assert error is not None
         if isinstance(error, Fenced):
-            activation.end_calls(error)
             await self._follow_the_new_owner(error)
-            return False
-        again = outcome.how == "crashed" and await self._again(activation, error)
-        activation.end_calls(error)
-        if again:
+        elif again:
             self.error = error
             self._become("restarting")
-            return True
-        await self._release(activation, "crashed")
-        self._crash(error)
-        return False
+        elif error is None or outcome.how == "disposed":
+            await self._release(outcome.how)
+            if not self._how:
+                self._become(outcome.how)
+                self._anew = bool(self._outbox)  # what was sent meanwhile wants another life
+        else:
+            self._crash(error)
+            await self._release("crashed")
+        return again and not self._how
+
+    def _end_of_calls(self, outcome: Outcome, error: BaseException | None) -> BaseException:
+        if self._how:
+            return ProcessEnded(f"{self.key!r} was {self._how} before it answered", name=self.key, status=self._how)
+        if error is None or outcome.how == "disposed":
+            return ProcessEnded(f"{self.key!r} ended before it answered", name=self.key, status=outcome.how)
+        return error
 
     async def _again(self, activation: Activation, error: BaseException) -> bool:
         """Count the failed message; set it aside when its attempts are used up. False when it failed outside any message."""
@@ -267,7 +358,6 @@ class DurableProcess(Handle):
             return False
         log.error("%s failed in message %s: %r", self.key, delivery.seq, error, exc_info=error)
         number = count(await self._runtime.store.steps(self.key, delivery.seq)) + 1
-        activation.closed = False
         await self._count(activation, delivery.seq, number, f"{type(error).__name__}: {error}")
         if number >= self.definition.max_attempts:
             await activation.set_aside(delivery, f"{type(error).__name__}: {error}")
@@ -279,18 +369,23 @@ class DurableProcess(Handle):
         self._runtime.live.pop(self.key, None)
         self._become("crashed")
 
-    async def _release(self, activation: Activation, how: str) -> None:
+    async def _release(self, how: str, by: str = "") -> None:
+        """Say in the journal how the life ended, once."""
         self._runtime.live.pop(self.key, None)
-        await self._runtime.store.release(self.key, activation.epoch, how, "")
+        epoch, self._epoch = self._epoch, None
+        if epoch is not None:
+            await self._runtime.store.release(self.key, epoch, how, by)
 
     def _end_senders(self) -> None:
-        if self._status in ENDED and self._outbox and not self._how:
-            error = ProcessEnded(f"{self.key!r} is {self._status}", name=self.key, status=self._status)
+        """Fail those who wait to hear of what they sent, unless another life takes it."""
+        if self._status not in ENDED or (self._anew and self._how != "closed"):
+            return
+        for future in [sent.future for sent in self._outbox] + [one for waiting in self._waiting.values() for one in waiting]:
+            error = ProcessEnded(f"{self.key!r} is {self._status}; send it again, with the same id if it is a call", name=self.key, status=self._status)
             error.__cause__ = self.error
-            while self._outbox:
-                sent = self._outbox.popleft()
-                sent.future.set_exception(error)
-                sent.future.exception()
+            fail(future, error)
+        self._outbox.clear()
+        self._waiting = {}
 
     def _interrupt(self) -> None:
         """Cancel what the body awaits, because its activation is over; a body on its mailbox ends by itself."""
@@ -310,12 +405,17 @@ class DurableProcess(Handle):
         await self.end("killed", by)
 
     async def end(self, how: str, by: str) -> None:
-        """End the activation and wait for its finalizers; a body that ignores the cancellation is waited for `GRACE` seconds."""
+        """End the activation and wait for its finalizers; a body that ignores the cancellation is waited for `GRACE` seconds, twice."""
         task, activation = self._task, self.activation
+        self._anew = False
+        self._runtime.following.pop(self.key, None)
         if task is None or task.done():
+            if self._status not in ENDED:
+                self.elsewhere = None
+                self._become("disposed")
             return
-        self._how = how
-        self._become("disposed")
+        self._how, self._by = how, by
+        self._become("restarting" if how == "replaced" else "disposed")
         if activation is not None:
             if self.context is not None:
                 self.context.cancelled.set()
@@ -323,15 +423,30 @@ class DurableProcess(Handle):
             activation.close()
             if not parked:
                 task.cancel()
-        elif self.elsewhere is not None:
+        elif self._waits:
             task.cancel()
         done, _ = await asyncio.wait([task], timeout=GRACE)
         if not done:
             task.cancel()
-            await asyncio.wait([task], timeout=GRACE)
-        self._runtime.live.pop(self.key, None)
-        if activation is not None:
-            await self._runtime.store.release(self.key, activation.epoch, how, by)
+            done, _ = await asyncio.wait([task], timeout=GRACE)
+        if not done and self._task is task:
+            log.error(
+                "%s does not end: its body swallows the cancellation; nothing that it does is written any more",
+                self.key,
+            )
+            self._task = None
+            await self._release(how, by)
+
+    async def replace(self, definition: DurableDefinition) -> None:
+        """Go on under another definition of the same name, from the last commit."""
+        self.use(definition)
+        await self.end("replaced", "")
+        self.start()
+
+    def use(self, definition: DurableDefinition) -> None:
+        """Take the definition for the next activation."""
+        self.definition = definition
+        self.states.shape = definition.shapes[1]
 
     async def recover(self, *, beside: bool = False) -> None:
         """Activate the key again, from the journal.
@@ -339,51 +454,54 @@ class DurableProcess(Handle):
         A plain function that still runs in a thread since a kill is waited for first; `beside=True` goes on next to it.
         """
         if not beside:
-            while self.threads:
-                await asyncio.wait([asyncio.wrap_future(thread) for thread in list(self.threads)])
-                self.threads = {thread for thread in self.threads if not thread.done()}
-        self.start()
+            await self._wait_for_threads()
+        self.start(beside=beside)
 
     async def _follow(self, owner: Host) -> None:
         self.elsewhere = owner
+        self._epoch = None
         self._runtime.live.pop(self.key, None)
         self._runtime.following[self.key] = self
         await self.refresh()
         while self._outbox:
             sent = self._outbox.popleft()
-            _link(self._post(sent), sent.future)
+            link(self._post(sent), sent.future)
 
     async def _follow_the_new_owner(self, error: Fenced) -> None:
         info = await self._runtime.store.key_info(self.key)
         owner = info.owner if info is not None else None
         if owner is not None and owner.id != self._runtime.store.host.id:
             self.error = OwnedElsewhere(
-                f"{self.key!r} now belongs to {owner.label} (pid {owner.pid}); nothing was written here", key=self.key, owner=owner
+                f"{self.key!r} now belongs to {owner.label} (pid {owner.pid}); nothing was written here",
+                key=self.key,
+                owner=owner,
             )
             await self._follow(owner)
             return
-        self.error = error if isinstance(error, Exception) else None
-        self._runtime.live.pop(self.key, None)
+        await self._release("fenced")
         self._become("disposed")
 
+    def _watch(self) -> None:
+        """Follow what is committed, without a claim."""
+        if self.key not in self._runtime.following:
+            self._runtime.following[self.key] = self
+            self._runtime.home.start(self.refresh(), name=f"follow {self.key}")
+
     async def refresh(self) -> None:
-        """Look at what the owner elsewhere has committed."""
+        """Look at what the owner elsewhere has committed; a key that nobody owns any more comes to life here."""
         info = await self._runtime.store.key_info(self.key)
-        if info is not None and info.snapshot is not None:
-            self.states.publish(info.snapshot)
-        self._become("running")
+        if info is not None and not self._is_living():
+            if info.snapshot is not None:
+                self.states.publish(info.snapshot)
+                self._become("running")
+            if info.owner is None and self.elsewhere is not None:
+                self.elsewhere = None
+                if self.key not in self._runtime.held:
+                    self.start()
+        self.states.tell()
 
-
-class _Sent:
-    """A message on its way to a process that does not live here yet. `id` is there for calls."""
-
-    __slots__ = ("future", "id", "message", "text")
-
-    def __init__(self, text: str, message: Any = None, id: str | None = None) -> None:
-        self.text = text
-        self.message = message
-        self.id = id
-        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    def _is_living(self) -> bool:
+        return self.activation is not None
 
 
 class _Ending:
@@ -398,18 +516,17 @@ class _Ending:
         return asyncio.shield(self._task).__await__()
 
 
-def _link(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:
-    """Give `target` the outcome of `source`."""
+async def _over(thread: ThreadFuture[Any], home: Home) -> None:
+    """Return when a thread has finished, however it did."""
+    over: asyncio.Future[None] = home.loop.create_future()
+    thread.add_done_callback(lambda _: home.hop(_settle, over))
+    await over
 
-    def settle(done: asyncio.Future[Any]) -> None:
-        if target.done():
-            return
-        if done.cancelled():
-            target.cancel()
-        elif (error := done.exception()) is not None:
-            target.set_exception(error if isinstance(error, Exception) else Disposed(str(error)))
-            target.exception()
-        else:
-            target.set_result(done.result())
 
-    source.add_done_callback(settle)
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _over_already() -> None:
+    """What a broken activation interrupts when its body is gone."""

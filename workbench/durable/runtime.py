@@ -15,9 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from workbench.durable.answers import hear
+from workbench.durable.functions import same_code
 from workbench.durable.process import DurableProcess
 from workbench.durable.requests import Requests
-from workbench.errors import BadInput, NoCode
+from workbench.errors import BadInput, NoCode, ProcessEnded
 from workbench.events import Changes
 from workbench.plain import decode, digest, encode
 
@@ -58,12 +59,19 @@ class Runtime:
         self.changes = Changes()
         self.decide: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] = _undecided
         self._handles: dict[str, DurableProcess] = {}
+        self.closed = False
         self._scheduler: asyncio.Task[None] | None = None
         self._unwatch: Callable[[], None] | None = None
 
     def add(self, definition: DurableDefinition) -> None:
-        """Know a definition by its name, or replace the one of that name."""
+        """Know a definition by its name, or replace the one of that name; what lives goes on under other code from its last commit."""
         self.definitions[definition.name] = definition
+        for process in list(self.live.values()):
+            if process.definition.name == definition.name and process.definition is not definition:
+                if same_code(process.definition.body, definition.body):
+                    process.use(definition)
+                else:
+                    self.home.start(process.replace(definition), name=f"replace {process.key}")
         for key, reason in list(self.blocked.items()):
             if reason.startswith(f"no code for {definition.name!r}"):
                 del self.blocked[key]
@@ -79,7 +87,7 @@ class Runtime:
         """The handle for these arguments; the process comes to life behind it. Raises: BadInput when the arguments do not fit."""
         bound = definition.bind(args)
         handle = self.handle(definition, definition.key_of(bound), bound)
-        if self.worker and self.home.here:
+        if self.home.here:
             handle.start()
         return handle
 
@@ -89,7 +97,7 @@ class Runtime:
         if handle is None:
             handle = self._handles[key] = DurableProcess(self, definition, key, args)
         elif handle.definition is not definition and key not in self.live:
-            handle.definition = definition
+            handle.use(definition)
         return handle
 
     async def claim(self, key: str, definition: DurableDefinition, args: dict[str, Any]) -> Host | None:
@@ -118,12 +126,14 @@ class Runtime:
 
     async def close(self) -> None:
         """End what lives here; the journal keeps what is unfinished."""
+        self.closed = True
         if self._unwatch is not None:
             self._unwatch()
         if self._scheduler is not None:
             self._scheduler.cancel()
             await asyncio.wait([self._scheduler])
-        await asyncio.gather(*(process.end("closed", "") for process in list(self.live.values())))
+        here = [*self.live.values(), *self.following.values()]
+        await asyncio.gather(*(process.end("closed", "") for process in here))
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def tick(self) -> int:
@@ -178,12 +188,17 @@ class Runtime:
     async def call_elsewhere(self, process: DurableProcess, message: Any, text: str, id: str) -> Any:
         """The answer to a call whose process lives on another host."""
         mark = digest(message)
-        envelope = self.store.result_now(process.key, id)
-        if envelope is None:
-            await self.store.post(process.key, text, id=id, wake=self.clock.now())
-        while envelope is None:
+        args = encode(process.args, f"the arguments of {process.definition.name}")
+        if self.store.result_now(process.key, id) is None:
+            await self.store.post(
+                process.key, text, id=id, wake=self.clock.now(), definition=process.definition.name, args=args
+            )
+        while (envelope := self.store.result_now(process.key, id)) is None:
+            if process.activation is not None:  # the key came here meanwhile, and the call with it
+                return await process.activation.call(message, text, id)
+            if self.closed:
+                raise ProcessEnded(f"the bench closed before {process.key!r} answered; call again with the same id", name=process.key)
             await process.states.change()
-            envelope = self.store.result_now(process.key, id)
         return hear(envelope, key=process.key, id=id, digest=mark)
 
 
