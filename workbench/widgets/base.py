@@ -1,13 +1,14 @@
 """The window: one anywidget that shows a `Source` in the front end and carries commands back.
 
-- Patches go down as custom messages with a revision; a view that missed one asks for the whole. Nothing is ever read from the front end's traits.
-- A message from the front end may arrive on any thread. Its handler does one thing, `home.hop`; a command then runs as a task on the home loop
-  and is answered whatever happens: an exception in a handler would show nowhere by itself.
-- A page that reloads asks for the state; it is made fresh from the source, so what is shown is never older than the question.
+- Patches go down as custom messages with a revision; a view that missed one asks for the whole. No trait is ever
+  taken from the front end.
+- A message from the front end may arrive on any thread. Its handler does one thing, `home.hop`; a command then runs as
+  a task on the home loop and is answered whatever happens: an exception in a handler would show nowhere by itself.
+- A page that reloads asks for the state; it is made then, so what is shown is never older than the question.
 - The source holds a window weakly, and a closed comm ends the subscription.
 
-Messages: down `patch` (revision, ops), `whole` (revision, state), `reply` (id, ok or error), `failed` (error); up `hello`, `whole`, `command`
-(id, command, args). Knows nothing of what a view holds. Source: KERNEL A, C, E; DESIGN rules 1 and 11.
+Messages: down `patch` (revision, ops), `whole` (revision, state), `reply` (id, ok or error), `failed` (error); up
+`hello`, `whole`, `command` (id, command, args). Source: KERNEL A, C, E; DESIGN rules 1 and 11.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from workbench.widgets.browser import from_browser, to_browser
 from workbench.widgets.pace import Pace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from workbench.events import Source
 
@@ -69,7 +70,7 @@ class Window(anywidget.AnyWidget):
         self._home = Home.of_running()
         self._pace = _pace()
         self._milestone = milestone
-        self._view: dict[str, Any] = {}
+        self._view: Mapping[str, Any] = {}
         self._whole_timer: asyncio.TimerHandle | None = None
         self._whole_at = 0.0
         self._open = True
@@ -99,7 +100,7 @@ class Window(anywidget.AnyWidget):
     # What the front end asks of the state.
 
     def get_state(self, key: str | Iterable[str] | None = None, drop_defaults: bool = False) -> dict[str, Any]:
-        """The synced traits; `state` is made now. Off the home loop it is the latest that was sent, and what is newer follows."""
+        """The synced traits; `state` is made now. Off the home loop it is what was sent last; what is newer follows."""
         wanted = _OURS if key is None else {key} if isinstance(key, str) else set(key)
         if wanted & _OURS:
             if self._home.here:

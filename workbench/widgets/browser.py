@@ -1,10 +1,10 @@
 """What a browser can hold: plain values as JSON that JavaScript reads without losing anything, and back.
 
 - An integer beyond 2**53 travels as text (`{"$int": "…"}`): rounded, the arguments shown would not be those that run.
-- A text above `LONG` characters travels as its beginning and its size (`{"$cut": …}`); the rest is asked for by its path.
-- Nan and infinity are `{"$float": "nan"}`; half a surrogate pair, which no message can carry, becomes a replacement character.
+- A text above `LONG` characters travels as its beginning and size (`{"$cut": …}`); the rest is asked for by its path.
+- Nan and infinity are `{"$float": "nan"}`; half a surrogate pair, which no message can carry, is replaced.
 - A dict that could pass for one of these is wrapped (`{"$map": …}`), so no data can pretend to be another value.
-- Containers are copied: what was sent stays as it was when its owner changes them in place, so the next difference is right.
+- Containers are copied: what was sent stays as it was when its owner changes them, so the next difference is right.
 
 Knows nothing of views or comms.
 """
@@ -49,10 +49,9 @@ def from_browser(value: Any) -> Any:
         return [from_browser(item) for item in value]
     if not isinstance(value, dict):
         return value
-    if len(value) == 1:
-        mark, inner = next(iter(value.items()))
-        if mark in _MARKS:
-            return _restored(mark, inner)
+    if not _MARKS.isdisjoint(value):
+        mark, inner = next((key, item) for key, item in value.items() if key in _MARKS)
+        return _restored(mark, inner)
     return {key: from_browser(item) for key, item in value.items()}
 
 

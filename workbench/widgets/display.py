@@ -1,7 +1,7 @@
 """How things look in a cell: the one place that talks to IPython's display.
 
-- A display is two outputs in one area: the static twin, which hides itself while a live window is beside it, and the window.
-  Reopened, exported or without scripts, the twin is what remains.
+- A display is two outputs in one area: the static twin, which hides itself while a live window is beside it, and
+  the window. Reopened, exported or without scripts, the twin is what remains.
 - The twin has a display id; it is made anew whenever the view's status changes, so that what is saved is true.
 - One thing has one window, however often it is shown: each showing is another view of it.
 - Outside a kernel a thing is its text, and outside IPython its `repr`.
@@ -44,13 +44,13 @@ def show(thing: Shown) -> None:
         print(repr(thing))  # noqa: T201 - this is what a plain shell shows
     elif not hasattr(shell, "kernel") or not _on_a_loop():
         view = thing.source().view()
-        display(_Twin(static_twin.html(view), static_twin.text(view)))  # type: ignore[no-untyped-call]
+        display(_Twin(static_twin.html(view), static_twin.text(view)))
     else:
         _pair(thing).show()
 
 
 def republish(thing: Shown) -> None:
-    """Bring the saved pictures of `thing` up to date, on behalf of the current cell. Nothing happens when it was never shown."""
+    """Bring the saved pictures of `thing` up to date, on behalf of the current cell; nothing if it was never shown."""
     if (pair := _pairs.get(id(thing))) is not None:
         pair.refresh()
 
@@ -76,19 +76,19 @@ class _Pair:
     def __init__(self, thing: Shown, source: Source) -> None:
         self.thing = thing
         self.window = _WINDOWS[source.view()["kind"]](source, milestone=self.refresh)
-        self._twin = DisplayHandle()  # type: ignore[no-untyped-call]
+        self._twin = DisplayHandle()
         self._shown = False
 
     def show(self) -> None:
         """Display both in the current cell."""
-        self._twin.display(self._picture())  # type: ignore[no-untyped-call]
+        self._twin.display(self._picture())
         self._shown = True
-        display(self.window)  # type: ignore[no-untyped-call]
+        display(self.window)
 
     def refresh(self) -> None:
         """Make the twin anew wherever it stands."""
         if self._shown:
-            self._twin.update(self._picture())  # type: ignore[no-untyped-call]
+            self._twin.update(self._picture())
 
     def _picture(self) -> _Twin:
         view = self.window.get_state("state")["state"]

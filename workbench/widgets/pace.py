@@ -1,7 +1,8 @@
 """The pace of updates: how often views may tell the front end what changed.
 
-- At most `PER_VIEW` updates a second for one view and `PER_KERNEL` for all: a server drops everything above 3,000 messages in 3 s.
-- The first change after a quiet time goes out at once; later ones wait for their turn and go together, oldest waiting first.
+- At most `PER_VIEW` updates a second for one view and `PER_KERNEL` for all: a server drops everything above 3,000
+  messages in 3 s.
+- The first change after a quiet time goes out at once; later ones wait for their turn and go together.
 - The timer exists only while something waits.
 
 Used on the home loop only. Knows nothing of what is sent. Source: KERNEL E, DESIGN rule 11.

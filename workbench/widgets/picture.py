@@ -7,12 +7,16 @@ Knows nothing of HTML.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.widgets import words
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = ["Bar", "Cell", "Picture", "Row", "picture"]
 
+SCALES = (20, 40, 60, 120, 300, 600, 1200, 2400, 3600, 7200, 18_000, 36_000, 86_400)
 OUTCOMES = {"waiting": "waiting for an approval"}
 
 
@@ -37,9 +41,10 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its cells in the order of the columns, its status word, its bars."""
+    """One row: its cells in the order of the columns, what it is, its status word, its bars."""
 
     cells: tuple[Cell, ...]
+    kind: str = ""
     status: str = ""
     bars: tuple[Bar, ...] = ()
 
@@ -57,16 +62,17 @@ class Picture:
     now: tuple[str, str]
     columns: tuple[str, ...]
     rows: list[Row]
+    ticks: tuple[tuple[float, str], ...] = ()
     decide: list[str] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
 
 
-def picture(view: dict[str, Any]) -> Picture:
+def picture(view: Mapping[str, Any]) -> Picture:
     """The picture of a run, the approvals or a process."""
     return {"run": _run, "approvals": _approvals, "process": _process}[view["kind"]](view)
 
 
-def _run(view: dict[str, Any]) -> Picture:
+def _run(view: Mapping[str, Any]) -> Picture:
     usage, until = view["usage"], view["ended_at"] or view["now"]
     facts = [
         ("Elapsed", words.elapsed(until - view["began_at"])),
@@ -93,6 +99,7 @@ def _run(view: dict[str, Any]) -> Picture:
         now=(view["now_line"]["strong"], view["now_line"]["text"]),
         columns=("At", "Who", "What", "Outcome", "Took"),
         rows=[_run_row(view, row, until) for row in view["rows"]],
+        ticks=_ticks(_scale(until - view["began_at"])),
         decide=decide,
         output=view["output"],
     )
@@ -106,7 +113,7 @@ def _decide(id: str) -> tuple[str, str]:
     return f'await bench.approvals.approve("{id}")', f"workbench approve {id}"
 
 
-def _run_row(view: dict[str, Any], row: dict[str, Any], until: float) -> Row:
+def _run_row(view: Mapping[str, Any], row: dict[str, Any], until: float) -> Row:
     began = row["spans"][0]["began_at"] if row["spans"] else None
     at = Cell("" if began is None else words.elapsed(began - view["began_at"]))
     bars = _bars(view, row["spans"], until)
@@ -120,16 +127,22 @@ def _run_row(view: dict[str, Any], row: dict[str, Any], until: float) -> Row:
             Cell(outcome),
             Cell(words.took(row["took"])),
         )
-        return Row(cells, status="", bars=bars)
+        return Row(cells, kind="message", bars=bars)
     outcome = OUTCOMES.get(row["status"], row["status"]) + (f", {row['note']}" if row["note"] else "")
     cells = (at, Cell("tool"), _call(row), Cell(outcome), Cell(words.took(row["took"])))
-    return Row(cells, status=row["status"], bars=bars)
+    return Row(cells, kind="call", status=row["status"], bars=bars)
 
 
 def _call(row: dict[str, Any]) -> Cell:
     lines = [
-        f"step {step['name']}: {step['status']}{', replayed' if step['replayed'] else ''}{', ran again under the same key' if step['ran_again'] else ''}"
-        + (f", {words.took(step['took'])}" if step["took"] is not None else "")
+        ", ".join(
+            [
+                f"step {step['name']}: {step['status']}",
+                *(["replayed"] if step["replayed"] else []),
+                *(["ran again under the same key"] if step["ran_again"] else []),
+                *([words.took(step["took"])] if step["took"] is not None else []),
+            ]
+        )
         for step in row["steps"]
     ]
     lines += [f"progress: {row['progress'][-1]}"] if row["progress"] else []
@@ -139,8 +152,8 @@ def _call(row: dict[str, Any]) -> Cell:
     return Cell(f"{row['tool']}({words.arguments(row['args'])})", code=True, after=after, lines=tuple(lines))
 
 
-def _bars(view: dict[str, Any], spans: list[dict[str, Any]], until: float) -> tuple[Bar, ...]:
-    whole = max(until - view["began_at"], 0.001)
+def _bars(view: Mapping[str, Any], spans: list[dict[str, Any]], until: float) -> tuple[Bar, ...]:
+    whole = _scale(until - view["began_at"])
     bars = []
     for span in spans:
         left = max(0.0, (span["began_at"] - view["began_at"]) / whole * 100)
@@ -149,7 +162,16 @@ def _bars(view: dict[str, Any], spans: list[dict[str, Any]], until: float) -> tu
     return tuple(bars)
 
 
-def _approvals(view: dict[str, Any]) -> Picture:
+def _scale(seconds: float) -> float:
+    """The fixed scale that holds so many seconds."""
+    return next((scale for scale in SCALES if seconds <= scale), seconds)
+
+
+def _ticks(scale: float) -> tuple[tuple[float, str], ...]:
+    return tuple((quarter * 25.0, words.elapsed(scale * quarter / 4) if quarter else "0") for quarter in range(5))
+
+
+def _approvals(view: Mapping[str, Any]) -> Picture:
     pending, decided = view["pending"], view["decided"]
     return Picture(
         name="Approvals",
@@ -165,9 +187,9 @@ def _approvals(view: dict[str, Any]) -> Picture:
     )
 
 
-def _approval_row(view: dict[str, Any], approval: dict[str, Any]) -> Row:
+def _approval_row(view: Mapping[str, Any], approval: dict[str, Any]) -> Row:
     if approval["status"] == "pending":
-        status, when = "pending", f"asked {words.elapsed(view['now'] - approval['asked_at'])} before"
+        status, when = "pending", f"asked {words.elapsed(view['now'] - approval['asked_at'])} ago"
         if approval["expires_at"] is not None:
             when += f", expires {words.moment(approval['expires_at'])}"
     else:
@@ -190,7 +212,7 @@ def _decision(approval: dict[str, Any]) -> str:
     return said + (f": {approval['reason']}" if approval["reason"] else "")
 
 
-def _process(view: dict[str, Any]) -> Picture:
+def _process(view: Mapping[str, Any]) -> Picture:
     facts = [("Mailbox", words.plural(view["pending"], "message"))]
     if view["epoch"] is not None:
         facts.insert(0, ("Epoch", words.count(view["epoch"])))

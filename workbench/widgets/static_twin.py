@@ -1,7 +1,7 @@
-"""The static twin: a view that needs no kernel, no script and no network, for exports, untrusted notebooks and terminals.
+"""The static twin: a view without kernel, script or network, for exports, untrusted notebooks and terminals.
 
-- Written as one heading, one sentence and one table with a word for every status; styled second, so that where a sanitiser
-  takes styles and drawings away the same document still reads.
+- Written as one heading, one sentence and one table with a word for every status; styled second, so that where a
+  sanitiser takes styles and drawings away the same document still reads.
 - Everything that came from outside is escaped as text.
 
 Source: LOOK 3 "No kernel (08)", KERNEL C.
@@ -10,18 +10,23 @@ Source: LOOK 3 "No kernel (08)", KERNEL C.
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.widgets import words
 from workbench.widgets.picture import Cell, Picture, Row, picture
-from workbench.widgets.twin_style import STYLE
+from workbench.widgets.twin_style import STYLE, ink, shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["html", "line", "text"]
 
 WIDE = 100
+FEW = 4
+_TIME = '<span class="wb-t-time">'
 
 
-def html(view: dict[str, Any]) -> str:
+def html(view: Mapping[str, Any]) -> str:
     """The view as an HTML fragment."""
     if not view:
         return "<p>Nothing to show yet.</p>"
@@ -30,7 +35,7 @@ def html(view: dict[str, Any]) -> str:
     return f'<div class="wb-twin wb-twin-{escape(view["kind"])}">{STYLE}{"".join(parts)}</div>'
 
 
-def text(view: dict[str, Any]) -> str:
+def text(view: Mapping[str, Any]) -> str:
     """The view as plain text: heading, sentence, one line a row."""
     if not view:
         return "nothing to show yet"
@@ -41,10 +46,12 @@ def text(view: dict[str, Any]) -> str:
         said = [cell for cell in row.cells if cell.text]
         lines.append("  " + "  ".join(_clipped(_visible(cell.text + cell.after)) for cell in said))
         lines += [f"        {_clipped(_visible(under))}" for cell in said for under in cell.lines]
-    return "\n".join([*filter(None, lines), *(f"To decide: {command}" for command in shown.decide)])
+    return "\n".join(
+        [*(_visible(line) for line in lines if line), *(f"To decide: {command}" for command in shown.decide)]
+    )
 
 
-def line(view: dict[str, Any]) -> str:
+def line(view: Mapping[str, Any]) -> str:
     """The view in one line, as a repr: the same for the same view."""
     return f"<{_visible(_title(picture(view)))}>" if view else "<an empty window>"
 
@@ -67,7 +74,9 @@ def _clipped(said: str) -> str:
 def _heading(shown: Picture) -> str:
     name = f'<span class="wb-t-name">{escape(shown.name)}</span>'
     id = f'<span class="wb-t-sep">, </span><span class="wb-t-id">{escape(shown.id)}</span>' if shown.id else ""
-    status = f'<span class="wb-t-status wb-t-{escape(shown.shape)}">{escape(shown.status)}</span>'
+    status = (
+        f'<span class="wb-t-word {ink(shown.shape)}">{shape(shown.shape)}<span>{escape(shown.status)}</span></span>'
+    )
     return f'<h4>{name}{id}<span class="wb-t-sep">: </span>{status}</h4>'
 
 
@@ -85,27 +94,38 @@ def _facts(shown: Picture) -> str:
 def _table(shown: Picture) -> str:
     if not shown.rows:
         return ""
-    head = "".join(f"<th>{escape(column)}</th>" for column in shown.columns)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(map(_row, shown.rows))}</tbody></table>"
+    heads = [escape(column) for column in shown.columns]
+    if shown.ticks:
+        ticks = "".join(f'<i style="left:{at}%" data-label="{label}"></i>' for at, label in shown.ticks)
+        heads[-1] = f'<span class="wb-t-ticks">{ticks}</span>{_TIME}{heads[-1]}</span>'
+    head = "".join(f"<th>{column}</th>" for column in heads)
+    rows = "".join(_row(shown.columns, row) for row in shown.rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _row(row: Row) -> str:
-    cells = [_cell(cell) for cell in row.cells]
-    lane = "".join(
-        f'<i class="wb-t-bar wb-t-{escape(bar.how)}" style="left:{bar.left}%;width:{bar.width}%"></i>'
-        for bar in row.bars
-    )
-    if lane:
-        cells[-1] = f'<span class="wb-t-lane">{lane}</span>{cells[-1]}'
-    return f'<tr class="wb-t-row wb-t-{escape(row.status)}">{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+def _row(columns: tuple[str, ...], row: Row) -> str:
+    cells = dict(zip(columns, map(_cell, row.cells), strict=True))
+    if row.kind:  # a row of a run, beside the time axis
+        bars = "".join(
+            f'<i class="wb-t-bar wb-h-{escape(bar.how)}" style="left:{bar.left}%;width:{bar.width}%"></i>'
+            for bar in row.bars
+        )
+        cells["Took"] = f'<span class="wb-t-lane">{bars}</span>{_TIME}{cells["Took"]}</span>'
+    if row.status:
+        said = "Outcome" if "Outcome" in cells else "Status"
+        cells[said] = f'<span class="{ink(row.status)}">{shape(row.status)}</span> <span>{cells[said]}</span>'
+    made = "".join(f'<td class="wb-t-{name.split()[0].lower()}">{cell}</td>' for name, cell in cells.items())
+    return f'<tr class="wb-t-{row.kind or "row"}">{made}</tr>'
 
 
 def _cell(cell: Cell) -> str:
     said = escape(cell.text)
     if len(cell.text) > words.WIDTH * 25:
-        said = f"<details><summary>{escape(cell.text[: words.WIDTH])}… ({words.plural(len(cell.text), 'character')})</summary>{said}</details>"
+        size = words.plural(len(cell.text), "character")
+        said = f"<details><summary>{escape(cell.text[: words.WIDTH])}… ({size})</summary>{said}</details>"
     shown = f"<code>{said}</code>" if cell.code else said
-    return shown + escape(cell.after) + "".join(f"<br>{escape(under)}" for under in cell.lines)
+    under = "".join(f'<br><span class="wb-t-line">{escape(line)}</span>' for line in cell.lines)
+    return shown + escape(cell.after) + under
 
 
 def _output(shown: Picture) -> str:
@@ -116,7 +136,7 @@ def _output(shown: Picture) -> str:
 
 
 def _decide(shown: Picture) -> str:
-    commands = " or ".join(f"<code>{escape(command)}</code>" for command in shown.decide[:4])
-    more = f" and {len(shown.decide) - 4} more" if len(shown.decide) > 4 else ""
+    commands = " or ".join(f"<code>{escape(command)}</code>" for command in shown.decide[:FEW])
+    more = f" and {len(shown.decide) - FEW} more" if len(shown.decide) > FEW else ""
     decide = f" To decide: {commands}{more}" if commands else ""
     return f'<p class="wb-t-now"><b>Saved picture, not live.</b>{decide}</p>'

@@ -1,6 +1,7 @@
 """Words for numbers, times and values, the same in every picture; the front end's twin is `widgets/src/parts/words.ts`.
 
-- Durations: 41 ms, 1.9 s, 0:41, 1:12:05. Instants: UTC, since a saved picture is read anywhere. Thousands have separators.
+- Durations: 41 ms, 1.9 s, 0:41, 1:12:05. Instants: UTC, since a saved picture is read anywhere.
+  Thousands have separators.
 - An unknown price is "no price", never 0.
 
 Knows nothing of views. Source: LOOK 4.

@@ -1,0 +1,33 @@
+"""Numbers, times and values in words."""
+
+from __future__ import annotations
+
+from workbench.widgets import words
+
+
+def test_durations_are_exact_while_short() -> None:
+    assert [words.took(seconds) for seconds in (None, 0.041, 0.9996, 1.94, 59.96, 4325)] == [
+        "",
+        "41 ms",
+        "1.0 s",
+        "1.9 s",
+        "0:59",
+        "1:12:05",
+    ]
+
+
+def test_an_unknown_price_is_never_zero() -> None:
+    assert [words.cost(amount) for amount in (None, 0, 42_100, 1_234_567_890)] == [
+        "no price",
+        "$0.000",
+        "$0.042",
+        "$1,234.57",
+    ]
+
+
+def test_arguments_read_as_code() -> None:
+    assert words.arguments({"order_id": "A-1", "limit": 3, "deep": [None]}) == 'order_id="A-1", limit=3, deep=[null]'
+
+
+def test_a_cut_value_says_how_long_it_is() -> None:
+    assert words.short("x" * 100, 10) == '"xxxxxxxx… (102 characters)'
