@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from workbench.durable.requests import Requests
     from workbench.loop import Home
 
-__all__ = ["FINAL", "TURN", "Loop", "first_state"]
+__all__ = ["FINAL", "FIRST", "TURN", "Loop", "first_state"]
 
 TURN = "turn"
+FIRST = "ask"  # the call id of a run's first message, so that it lands once; its answer is how the run ended
 FINAL = frozenset(("completed", "failed", "cancelled"))
 TRIES = 3
 BACKOFF = 1.0

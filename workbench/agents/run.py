@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.agents.approvals import Approval, approval_view
 from workbench.agents.facts import Facts
 from workbench.agents.live import Live
-from workbench.agents.loop import FINAL, first_state
+from workbench.agents.loop import FINAL, FIRST, first_state
 from workbench.agents.run_view import run_view
 from workbench.durable.requests import PENDING
 from workbench.errors import BadInput, NeedsDecision, RunCancelled, RunError, RunFailed, RunInterrupted
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from workbench.agents.views import RunView
     from workbench.durable.process import DurableProcess
     from workbench.durable.runtime import Runtime
-    from workbench.store.journal import Entry
+    from workbench.store.journal import Activation, Entry
 
 __all__ = ["Run"]
 
@@ -57,22 +57,27 @@ class Run(Shown):
 
     @property
     def alive(self) -> bool:
-        """Whether it runs, here or elsewhere, or has ended; False for a killed or cut off run."""
-        if self.state["status"] in FINAL:
+        """Whether it runs, waits to be run, or has ended; False for a killed or cut off run."""
+        if self.state["status"] in FINAL or self.process.elsewhere is not None:
             return True
-        if self.process.elsewhere is not None:
-            return True
+        if not self._runtime.worker:
+            owned = any(info.owner is not None for info in self._runtime.store.keys_now(key=self.key))
+            return owned or not self._runtime.store.activations_now(self.key)
         return self.key in self._runtime.live and self.process.status not in ENDED
 
     @property
     def state(self) -> dict[str, Any]:
         """The newest state: published here, or committed in the store."""
+        store = self._runtime.store
         state: dict[str, Any] | None = self.process.state
         if state is None or (self.process.activation is None and state["status"] not in FINAL):
-            for info in self._runtime.store.keys_now(key=self.key):
+            for info in store.keys_now(key=self.key):
                 if info.snapshot is not None:
                     state = decode(info.snapshot)
-        return state or first_state(self.agent, "")
+        state = state or first_state(self.agent, "")
+        if state["status"] not in FINAL and (answer := store.result_now(self.key, FIRST)) is not None:
+            state = _given_up(state, decode(answer))
+        return state
 
     @property
     def status(self) -> str:
@@ -260,7 +265,7 @@ class Run(Shown):
             message={},
             lives=lives,
             alive=alive,
-            killed_by=self.process.held_by if not alive else None,
+            killed_by=None if alive else self.process.held_by or _killer(lives),
             elsewhere=_elsewhere(self.process),
             requests=[request for request in self._runtime.requests.known() if request.key == self.key],
             text=self.live.text if alive else {},
@@ -318,6 +323,17 @@ class Run(Shown):
     def __repr__(self) -> str:
         killed = "" if self.alive else ", killed" if self.process.held_by else ", cut off"
         return f"<Run {self.id} of {self.agent}: {self.status}{killed}>"
+
+
+def _given_up(state: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """The state of a run whose message was set aside: it never came to an end of its own, and the answer says so."""
+    if "failed" not in answer:
+        return state
+    return {**state, "status": "failed", "error": {"type": "DeadLettered", "message": answer["words"], "traceback": ""}}
+
+
+def _killer(lives: list[Activation]) -> str | None:
+    return lives[-1].by if lives and lives[-1].how == "killed" else None
 
 
 def _elsewhere(process: DurableProcess) -> str | None:

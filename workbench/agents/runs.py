@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.context import Principal
 from workbench.agents.live import Live
-from workbench.agents.loop import FINAL, Loop, first_state
+from workbench.agents.loop import FINAL, FIRST, Loop, first_state
 from workbench.agents.run import Run
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.keys import escape
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Runs"]
 
 AGENT = "agent:"
-FIRST = "ask"  # the call id of the first message, so that it lands once; its answer is how the run ended
 
 
 class Runs:
