@@ -32,7 +32,12 @@ def escape(text: str) -> str:
 
 def step_key(key: str, seq: int, branch: str, name: str, occurrence: int) -> str:
     """The idempotency key of a step: equal on every retry of it, different from every other step's."""
-    return f"{key.replace('%', '%25').replace('#', '%23')}#{seq}#{branch}#{escape(name)}#{occurrence}"
+    return f"{_whole_key(key)}#{seq}#{branch}#{escape(name)}#{occurrence}"
+
+
+@lru_cache(maxsize=4096)
+def _whole_key(key: str) -> str:
+    return key.replace("%", "%25").replace("#", "%23")
 
 
 def key_maker(template: str | KeyMaker, parameters: list[str], name: str) -> KeyMaker:

@@ -1,11 +1,12 @@
 """Steps: what a message has done so far, and where the next step stands in it.
 
-- A step is addressed by branch, name and occurrence, taken when `ctx.step(…)` is called, so the order in which parallel steps finish
-  can never mix them up.
-- A branch belongs to one task. A step asked for in a task without a branch of its own is refused: names that repeat would swap results.
+- A step is addressed by branch, name and occurrence, taken when `ctx.step(…)` is called, so the order in which parallel
+  steps finish can never mix them up.
+- A branch belongs to one task. A step asked for in a task without a branch of its own is refused: names that repeat
+  would swap results.
 - A step asked for inside another step's function stands in a branch of that step, and is settled with it.
-- Drift is an unrecorded step asked for at position i while a record at a position <= i of the branch is unclaimed, or a record that nobody
-  claimed when the message ends. The function does not run; the activation alone stops.
+- Drift is an unrecorded step asked for at position i while a record at a position <= i of the branch is unclaimed, or a
+  record that nobody claimed when the message ends. The function does not run; the activation alone stops.
 
 Source: DESIGN rule 8, PROCESSES B.4.
 """
@@ -15,8 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.durable.keys import escape, step_key
 from workbench.errors import Drift, StepMisuse
@@ -25,8 +25,7 @@ from workbench.store.journal import StepRecord
 __all__ = ["Address", "Branch", "Ledger", "current_branch"]
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """Where a step stands: enough to find its record, and to make its key."""
 
     branch: str
@@ -46,12 +45,17 @@ class Ledger:
         self.records: list[StepRecord] = list(recorded)
         self.replayed: set[tuple[str, str, int]] = set()
         self.open: dict[Address, float] = {}
-        self._recorded = {(r.branch, r.name, r.occurrence): r for r in self.records if r.kind != "attempt"}
+        self._recorded: dict[tuple[str, str, int], StepRecord] = {}
         self._unclaimed: dict[str, dict[tuple[str, int], int]] = {}
+        self._branches: dict[str, int] = {}
+        if self.records:
+            self._see_what_is_recorded()
+        self.root = Branch(self, "")
+
+    def _see_what_is_recorded(self) -> None:
+        self._recorded = {(r.branch, r.name, r.occurrence): r for r in self.records if r.kind != "attempt"}
         for record in self._recorded.values():
             self._unclaimed.setdefault(record.branch, {})[(record.name, record.occurrence)] = record.position
-        self._branches: dict[str, int] = {}
-        self.root = Branch(self, "")
 
     def claim(self, address: Address) -> StepRecord | None:
         """The record of the step, or None when it has yet to run. Raises: Drift."""
