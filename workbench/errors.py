@@ -36,7 +36,8 @@
     ├── Disposed                        the process was disposed
     └── StoreBroken                     a write failed; the activation is over
 
-A message is one sentence: the thing by its key, what was found, what was expected, the next move. Fields carry the parts.
+A message is one sentence: the thing by its key, what was found, what was expected, the next move. Fields carry the
+parts.
 """
 
 from __future__ import annotations
@@ -112,7 +113,10 @@ class ToolArgumentsInvalid(BadInput):
 
 
 class NoCode(BadInput, LookupError):
-    """This bench has no such definition, agent or tool. Add it with `bench.add(...)` or re-run its cell. Field: `name`."""
+    """This bench has no such definition, agent or tool. Add it with `bench.add(...)` or re-run its cell.
+
+    Field: `name`.
+    """
 
 
 class StoreError(WorkbenchError):
@@ -120,7 +124,10 @@ class StoreError(WorkbenchError):
 
 
 class NotAStore(StoreError):
-    """The path is no store: a directory, a corrupt file, or another program's database. It was left as found. Field: `path`."""
+    """The path is no store: a directory, a corrupt file, or another program's database. It was left as found.
+
+    Field: `path`.
+    """
 
 
 class OwnedElsewhere(StoreError):
@@ -132,7 +139,10 @@ class ProcessError(WorkbenchError):
 
 
 class CallRefused(ProcessError):
-    """The call was not taken and no work was done for it: no case takes it, it has no id, or it was dropped. Field: `key`."""
+    """The call was not taken and no work was done for it: no case takes it, it has no id, or it was dropped.
+
+    Field: `key`.
+    """
 
 
 class ProcessEnded(ProcessError):
@@ -152,7 +162,10 @@ class StepError(WorkbenchError):
 
 
 class StepMisuse(StepError):
-    """A step where none can be: outside a message, or in a task that has no branch of its own. It did not run. Field: `name`."""
+    """A step where none can be: outside a message, or in a task that has no branch of its own. It did not run.
+
+    Field: `name`.
+    """
 
 
 class StepFailed(StepError):
@@ -160,7 +173,10 @@ class StepFailed(StepError):
 
 
 class Drift(StepError):
-    """The code asks for other steps than the journal has. The step did not run. Fields: `key`, `seq`, `asked`, `recorded`."""
+    """The code asks for other steps than the journal has. The step did not run.
+
+    Fields: `key`, `seq`, `asked`, `recorded`.
+    """
 
 
 class RunError(WorkbenchError):
@@ -187,9 +203,9 @@ class ModelFailed(WorkbenchError):
     """A model gave no turn that can be used; nothing of it is to be kept but what it cost.
 
     `kind` says why: connection, rate_limit, server, rejected (by the provider, or the model declined), cut_short (the
-    stream ended early), length (the output limit cut its tool calls), empty (neither text nor calls), script (a scripted
-    or recorded model has no such turn). Fields: `kind`, `retryable`, `status` (HTTP, or None), `retry_after` (seconds, or
-    None), `input_tokens`, `output_tokens`, `cost_microdollars`.
+    stream ended early), length (the output limit cut its tool calls), empty (neither text nor calls), script (a
+    scripted or recorded model has no such turn). Fields: `kind`, `retryable`, `status` (HTTP, or None), `retry_after`
+    (seconds, or None), `input_tokens`, `output_tokens`, `cost_microdollars`.
     """
 
 
@@ -210,11 +226,17 @@ class NotebookError(WorkbenchError):
 
 
 class CellFailed(NotebookError):
-    """A cell raised without the tag `raises-exception`. Its outputs are kept. Fields: `cell`, `ename`, `evalue`, `traceback`."""
+    """A cell raised without the tag `raises-exception`. Its outputs are kept.
+
+    Fields: `cell`, `ename`, `evalue`, `traceback`.
+    """
 
 
 class KernelDied(NotebookError):
-    """There is no kernel any more; outputs so far are kept. `await nb.restart()` starts another. Field: `cell` (what ran, or None)."""
+    """There is no kernel any more; outputs so far are kept. `await nb.restart()` starts another.
+
+    Field: `cell` (what ran, or None).
+    """
 
 
 class NotShown(NotebookError, LookupError):
@@ -230,7 +252,10 @@ class TookTooLong(NotebookError, TimeoutError):
 
 
 class Signal(BaseException):
-    """Ends an activation. A BaseException, so that a body's `except Exception` cannot swallow it. Source: DESIGN rule 9."""
+    """Ends an activation. A BaseException, so that a body's `except Exception` cannot swallow it.
+
+    Source: DESIGN rule 9.
+    """
 
     def __init__(self, message: str, /, **fields: object) -> None:
         super().__init__(message)
