@@ -91,6 +91,8 @@ async def tell_the_story(into: Path, tell: Callable[[str], None]) -> Story:
         await notebook.restart()
         at(f"kernel 2 starts (process {notebook.pid}) and opens the same file")
         await notebook.run_all()
+        for line in _second_life(notebook.widget("run")):
+            at(f"           {line}")
         at(f"run      {notebook.output('ask')}")
         story = Story(checks(folder, notebook, before), into / LESSON, into / LESSON.replace(".ipynb", ".html"))
         await notebook.save(story.notebook)
@@ -126,6 +128,20 @@ async def _look_at_the_journal(folder: Path, at: Callable[[str], None]) -> None:
         for group in bench.runs[RUN].view()["recovery"]:
             for part in group["parts"]:
                 at(f"           {group['group']:<11} {part['part']}: {part['has']}; {part['does']}")
+
+
+def _second_life(view: dict[str, Any]) -> list[str]:
+    """What the second kernel did with each part of the run, in order."""
+    lines = []
+    for row in view["rows"]:
+        if row["kind"] == "message" and row["turn"]:
+            lines.append(f"{'replayed' if row['replayed'] else 'asked':<11} model turn {row['turn']}")
+        if row["kind"] == "call":
+            for step in row["steps"]:
+                did = "replayed" if step["replayed"] else "ran again" if step["ran_again"] else "ran"
+                lines.append(f"{did:<11} {row['tool']} step {step['name']}, key {step['key']}")
+            lines.append(f"{'replayed' if row['replayed'] else 'finished':<11} {row['tool']}: {row['status']}")
+    return lines
 
 
 def checks(folder: Path, notebook: Notebook, before: dict[str, Any]) -> list[Check]:

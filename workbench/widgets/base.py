@@ -64,6 +64,8 @@ class Window(anywidget.AnyWidget):
     state = traitlets.Dict().tag(sync=True)
     revision = traitlets.Int(0).tag(sync=True)
     what: ClassVar[str] = "view"
+    beside_twin = False
+    """Whether a static twin is displayed beside it: where no window can be drawn, the twin is the picture."""
 
     def __init__(self, source: Source, *, milestone: Callable[[], None] | None = None) -> None:
         self._source = source
@@ -85,7 +87,12 @@ class Window(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
-        return {**data, "text/plain": static_twin.text(self.state), "text/html": static_twin.html(self.state)}, metadata
+        html = "" if self.beside_twin else static_twin.html(self.state)
+        return {
+            **data,
+            "text/plain": repr(self) if self.beside_twin else static_twin.text(self.state),
+            "text/html": html,
+        }, metadata
 
     def close(self) -> None:
         """End the subscription and the view in the front end."""

@@ -76,6 +76,7 @@ class _Pair:
     def __init__(self, thing: Shown, source: Source) -> None:
         self.thing = thing
         self.window = _WINDOWS[source.view()["kind"]](source, milestone=self.refresh)
+        self.window.beside_twin = True
         self._twin = DisplayHandle()
         self._shown = False
 
