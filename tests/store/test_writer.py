@@ -189,6 +189,20 @@ async def test_waiters_are_told_when_the_store_closes_in_the_middle(open_store: 
         await late
 
 
+async def test_who_writes_while_the_store_closes_is_told(open_store: OpenStore) -> None:
+    store = await open_store()
+    epoch = await begin(store, "order:1")
+    store._ledger.quick = False
+    closing = asyncio.ensure_future(store.close())
+    while not store._writer._busy:
+        await asyncio.sleep(0)
+
+    meanwhile = store.append("order:1", epoch, '"add"')
+
+    assert await meanwhile == 1
+    await closing
+
+
 async def test_a_read_sees_what_was_queued_before_it(open_store: OpenStore) -> None:
     store = await open_store()
     epoch = await begin(store, "order:1")

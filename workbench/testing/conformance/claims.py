@@ -191,6 +191,23 @@ async def a_life_that_wrote_nothing_is_lost_where_it_began(open_store: Open, clo
     assert [(life.how, life.ended_at) for life in await store.activations("order:1")][1] == ("lost", began)
 
 
+@law
+async def a_post_after_a_death_is_not_its_last_write(open_store: Open, clock: ManualClock) -> None:
+    """Without it, a crashed run seems to have lived until somebody wrote to it."""
+    ours, theirs = await open_store(), await open_store()
+    epoch = await begin(ours, "order:1")
+    await clock.advance(10)
+    await ours.append("order:1", epoch, '"add"')
+    wrote = clock.now()
+    await ours.close()
+    await clock.advance(10)
+    await theirs.post("order:1", '"still there?"')
+
+    await theirs.load("order:1")
+
+    assert (await theirs.activations("order:1"))[0].ended_at == wrote
+
+
 # Inbox
 
 
