@@ -2,7 +2,8 @@
 
 - A blocking function must not stall the kernel, so plain functions never run on the loop.
 - StopIteration cannot cross an await and would hang the caller; it becomes an error that says so.
-- A key is passed to a function that asks for one: a required positional parameter, or one named `key` or `idempotency_key`.
+- A key is passed to a function that asks for one: a required positional parameter, or one named `key` or
+  `idempotency_key`.
 
 Source: RECIPES "Steps".
 """
@@ -14,6 +15,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
 from contextvars import copy_context
+from functools import partial
 from types import CellType
 from typing import Any
 
@@ -33,22 +35,29 @@ def is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(getattr(function, "func", getattr(function, "__call__", function)))
 
 
-def takes_key(function: Callable[..., Any]) -> bool:
-    """Whether the function asks for an idempotency key."""
+POSITION = ""
+
+
+def place_of_key(function: Callable[..., Any]) -> str | None:
+    """Where the function takes an idempotency key: `POSITION`, the name of an argument, or None when it asks for none."""
     code = getattr(function, "__code__", None)
     if code is not None and not hasattr(function, "__self__") and not hasattr(function, "__wrapped__"):
-        if code.co_argcount == 0:
-            return bool(code.co_flags & inspect.CO_VARARGS)
-        defaults = len(function.__defaults__ or ())
-        return code.co_argcount > defaults or code.co_varnames[0] in _KEY_NAMES
+        if code.co_argcount:
+            defaults = len(function.__defaults__ or ())
+            if code.co_argcount > defaults or code.co_varnames[0] in _KEY_NAMES:
+                return POSITION
+        elif code.co_flags & inspect.CO_VARARGS:
+            return POSITION
+        by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        return next((name for name in by_name if name in _KEY_NAMES), None) if by_name else None
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # a builtin without a signature
-        return True
-    first = next(
-        (p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)), None
-    )
-    return first is not None and (first.default is first.empty or first.name in _KEY_NAMES)
+    except (TypeError, ValueError):  # a builtin that says nothing of itself
+        return None
+    first = next((one for one in parameters if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)), None)
+    if first is not None and (first.default is first.empty or first.name in _KEY_NAMES):
+        return POSITION
+    return next((one.name for one in parameters if one.name in _KEY_NAMES and one.kind is one.KEYWORD_ONLY), None)
 
 
 def call_with_key(
@@ -58,7 +67,10 @@ def call_with_key(
 
     Raises: what the function raises; StepMisuse for what cannot work in a thread.
     """
-    args = (key,) if takes_key(function) else ()
+    place = place_of_key(function)
+    args = (key,) if place == POSITION else ()
+    if place:
+        function = partial(function, **{place: key})
     if is_async(function):
         called: Awaitable[Any] = function(*args)
         return called
