@@ -30,7 +30,7 @@ from workbench.errors import BadInput, NotPlain
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["DEPTH", "PLAIN", "SIZE", "Shape", "decode", "digest", "encode", "shape_of"]
+__all__ = ["DEPTH", "PLAIN", "SIZE", "Shape", "canonical", "decode", "digest", "encode", "shape_of"]
 
 DEPTH = 200
 SIZE = 64 * 1024 * 1024
@@ -88,8 +88,28 @@ def _read(text: str) -> Any:
 
 def digest(value: object) -> str:
     """A SHA-256 of a plain value, the same for every order of its keys. Raises: NotPlain."""
-    tagged = value if _native(value, DEPTH) else _tagged(value, "value", DEPTH)
-    return hashlib.sha256(_write_sorted(tagged).encode()).hexdigest()
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def canonical(value: object, path: str = "value") -> str:
+    """The text of a plain value, the same for every order of its keys. Raises: NotPlain."""
+    if _native(value, DEPTH):
+        try:
+            return _write_sorted(value)
+        except ValueError:
+            return _write_sorted(_tagged(value, path, DEPTH))
+    return _write_sorted(_ordered(_tagged(value, path, DEPTH)))
+
+
+def _ordered(tagged: Any) -> Any:
+    """The tagged value with the pairs of its tagged dicts in the order of their keys."""
+    if type(tagged) is list:
+        return [_ordered(item) for item in tagged]
+    if type(tagged) is not dict:
+        return tagged
+    if tagged.get("$") == "dict":
+        return {"$": "dict", "v": sorted(([key, _ordered(item)] for key, item in tagged["v"]), key=lambda pair: str(pair[0]))}
+    return {key: _ordered(item) for key, item in tagged.items()}
 
 
 def _native(value: object, depth: int) -> bool:

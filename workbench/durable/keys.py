@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from workbench.errors import BadInput
-from workbench.plain import encode
+from workbench.plain import canonical
 
 __all__ = ["KeyMaker", "escape", "key_maker", "step_key"]
 
@@ -41,13 +41,19 @@ def _whole_key(key: str) -> str:
 
 
 def key_maker(template: str | KeyMaker, parameters: list[str], name: str) -> KeyMaker:
-    """A function from arguments to the key. Raises: BadInput when the template names no parameter of the body, or a format."""
+    """A function from arguments to the key.
+
+    Raises: BadInput when the template names no parameter of the body, or a format.
+    """
     if callable(template):
         return template
-    fields = [field for _, field, spec, conversion in string.Formatter().parse(template) if field is not None or spec or conversion]
-    for field in fields:
+    parts = [part for part in string.Formatter().parse(template) if part[1] is not None]
+    fields = [field for _, field, _, _ in parts]
+    for _, field, spec, conversion in parts:
         if field not in parameters:
             raise BadInput(f"the key {template!r} of {name} uses {{{field}}}; its parameters are {parameters}")
+        if spec or conversion:
+            raise BadInput(f"the key {template!r} of {name} takes no format; write {{{field}}} alone")
 
     def make(args: dict[str, Any]) -> str:
         return template.format(**{field: _argument(args[field], f"{name}({field})") for field in fields if field})
@@ -56,4 +62,4 @@ def key_maker(template: str | KeyMaker, parameters: list[str], name: str) -> Key
 
 
 def _argument(value: object, path: str) -> str:
-    return escape(value) if type(value) is str else "~" + escape(encode(value, path))
+    return escape(value) if type(value) is str else "~" + escape(canonical(value, path))

@@ -1,0 +1,430 @@
+"""Several hosts on one place: who runs a key, who follows it, and how it changes hands."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from places import Place, settle, until
+
+from workbench import Call, durable
+from workbench.errors import BadInput, CallConflict, CallRefused, NoCode, OwnedElsewhere, ProcessEnded
+
+
+def counter(handled: list[Any] | None = None, **options: Any) -> Any:
+    heard = handled if handled is not None else []
+
+    @durable(key="counter:{id}", name="counter", **options)
+    async def body(ctx, id: str):
+        total = ctx.restored or 0
+        yield total
+        async for message in ctx:
+            plain = message.message if type(message) is Call else message
+            heard.append(plain)
+            if plain == "hang":
+                await asyncio.Event().wait()
+            elif type(plain) is int:
+                total += plain
+            if type(message) is Call and plain != "unknown":
+                message.reply(total)
+            yield total
+
+    return body
+
+
+async def owned(place: Place, handled: list[Any] | None = None) -> tuple[Any, Any, Any, Any]:
+    """Two benches with one definition each, and their handles of a key that the first one runs."""
+    one, two = await place.open(counter(handled)), await place.open(counter(handled))
+    here = one.lookup("counter", id="a")
+    await here.call(1, id="first")
+    there = two.lookup("counter", id="a")
+    await until(lambda: there.elsewhere is not None)
+    return one, two, here, there
+
+
+async def test_a_second_host_follows_what_the_first_commits(place: Place) -> None:
+    _, two, here, there = await owned(place)
+    await here.call(4, id="x")
+
+    assert await asyncio.wait_for(there.until(lambda total: total == 5), 20) == 5
+    assert there.elsewhere.id == place.benches[0].store.host.id
+    assert (there.activation, list(two.elsewhere)) == (None, ["counter:a"])
+
+
+async def test_a_cast_from_elsewhere_reaches_the_owner(place: Place) -> None:
+    handled: list[Any] = []
+    _, _, here, there = await owned(place, handled)
+
+    number = await there.cast(10)
+
+    assert number > 0
+    assert await asyncio.wait_for(here.until(lambda total: total == 11), 20) == 11
+    assert await asyncio.wait_for(there.until(lambda total: total == 11), 20) == 11
+    assert handled == [1, 10]
+
+
+async def test_a_call_from_elsewhere_is_answered(place: Place) -> None:
+    handled: list[Any] = []
+    _, _, _, there = await owned(place, handled)
+
+    assert await asyncio.wait_for(there.call(10, id="x"), 20) == 11
+    assert await asyncio.wait_for(there.call(10, id="x"), 20) == 11
+    assert handled == [1, 10]
+
+
+async def test_an_answer_that_changes_no_state_arrives_elsewhere(place: Place) -> None:
+    _, _, _, there = await owned(place)
+
+    assert await asyncio.wait_for(there.call("total", id="x"), 20) == 1
+    assert await asyncio.wait_for(there.call(0, id="y"), 20) == 1
+
+
+async def test_one_id_from_two_hosts_is_one_execution(place: Place) -> None:
+    handled: list[Any] = []
+    _, _, here, there = await owned(place, handled)
+
+    answers = await asyncio.wait_for(asyncio.gather(here.call(10, id="x"), there.call(10, id="x")), 20)
+
+    assert (answers, handled) == ([11, 11], [1, 10])
+
+
+async def test_a_conflict_and_a_refusal_are_heard_elsewhere(place: Place) -> None:
+    _, _, _, there = await owned(place)
+
+    with pytest.raises(CallConflict):
+        await asyncio.wait_for(there.call(2, id="first"), 20)
+    with pytest.raises(CallRefused, match="no case"):
+        await asyncio.wait_for(there.call("unknown", id="x"), 20)
+
+
+async def test_many_casts_from_both_sides_are_each_handled_once(place: Place) -> None:
+    handled: list[Any] = []
+    _, _, here, there = await owned(place, handled)
+
+    receipts = []
+    for number in range(100, 130):
+        receipts += [here.cast(number), there.cast(number + 100)]
+        await asyncio.sleep(0)
+    await asyncio.gather(*receipts)
+    expected = 1 + sum(range(100, 130)) + sum(range(200, 230))
+
+    assert await asyncio.wait_for(here.until(lambda total: total == expected), 20) == expected
+    assert sorted(handled[1:]) == [*range(100, 130), *range(200, 230)]
+
+
+async def test_the_follower_takes_over_when_the_owner_closes(place: Place) -> None:
+    one, two, _, there = await owned(place)
+    await one.close()
+    place.benches.remove(one)
+
+    await until(lambda: there.activation is not None)
+    there.cast(10)
+
+    assert await there.until(lambda total: total == 11) == 11
+    assert (there.elsewhere, two.elsewhere) == (None, {})
+
+
+async def test_the_follower_takes_over_when_the_owner_dies(place: Place) -> None:
+    handled: list[Any] = []
+    one, _, here, there = await owned(place, handled)
+    here.cast("hang")
+    await until(lambda: handled == [1, "hang"])
+    await place.crash(one)
+    for _ in range(40):
+        await place.clock.advance(1)
+
+    await until(lambda: handled == [1, "hang", "hang"])
+    assert there.activation is not None
+
+
+async def test_a_call_that_waits_elsewhere_moves_with_the_key(place: Place) -> None:
+    handled: list[Any] = []
+    gate = asyncio.Event()
+
+    @durable(key="slow:{id}", name="slow")
+    async def slow(ctx, id: str):
+        yield ctx.restored or 0
+        async for message in ctx:
+            handled.append(1)
+            await gate.wait()
+            message.reply("done")
+            yield 1
+
+    one, two = await place.open(slow), await place.open(slow)
+    await one.lookup(slow, id="a").until(lambda state: True)
+    there = two.lookup(slow, id="a")
+    await until(lambda: there.elsewhere is not None)
+    answer = there.call("work", id="x")
+    await until(lambda: handled == [1])
+    await one.close()
+    place.benches.remove(one)
+    gate.set()
+
+    assert await asyncio.wait_for(answer, 20) == "done"
+
+
+async def test_a_fenced_activation_ends_quietly_and_follows(place: Place) -> None:
+    handled: list[Any] = []
+    one, two, here, _ = await owned(place, handled)
+    here.cast("hang")
+    await until(lambda: handled == [1, "hang"])
+    await two.store.claim("counter:a", force=True)
+    await two.store.load("counter:a")
+
+    receipt = here.cast(5)
+    with pytest.raises(ProcessEnded, match="now belongs to another activation"):
+        await receipt
+    await until(lambda: here.elsewhere is not None)
+
+    assert here.elsewhere.id == two.store.host.id
+    assert isinstance(here.error, OwnedElsewhere)
+    assert (here.status, here.state) == ("running", 1)
+    assert "counter:a" not in one._runtime.live
+
+
+async def test_nothing_of_a_fenced_message_lands(place: Place) -> None:
+    gate = asyncio.Event()
+
+    @durable(key="slow:{id}", name="slow")
+    async def slow(ctx, id: str):
+        yield ctx.restored or 0
+        async for message in ctx:
+            yield "half"
+            await gate.wait()
+            await ctx.step("work", lambda: 1)
+            yield message
+
+    one, two = await place.open(slow), await place.open(slow, worker=False)
+    handle = one.lookup(slow, id="a")
+    await handle.cast("whole")
+    await handle.until(lambda state: state == "half")
+    await two.store.claim("slow:a", force=True)
+    await two.store.load("slow:a")
+    gate.set()
+    await until(lambda: handle.elsewhere is not None)
+
+    info = await two.store.key_info("slow:a")
+    assert (info.snapshot, info.cursor, info.last_seq) == (None, 0, 1)
+    assert await two.store.steps("slow:a", 1) == []
+
+
+async def test_a_host_that_is_no_worker_only_accepts(place: Place) -> None:
+    handled: list[Any] = []
+    front = await place.open(counter(handled), worker=False)
+    handle = front.lookup("counter", id="a")
+    await handle.cast(5)
+    answer = asyncio.ensure_future(handle.call(6, id="x"))
+    await place.clock.advance(5)
+    assert (handled, handle.status, front._runtime.live) == ([], "starting", {})
+
+    await place.open(counter(handled))
+
+    assert await asyncio.wait_for(answer, 20) == 11
+    assert await asyncio.wait_for(handle.until(lambda total: total == 11), 20) == 11
+
+
+async def test_a_call_to_a_worker_that_closed_says_so(place: Place) -> None:
+    front = await place.open(counter(), worker=False)
+    answer = asyncio.ensure_future(front.lookup("counter", id="a").call(6, id="x"))
+    await until(lambda: front.store.history_now("counter:a"))
+
+    await front.close()
+    place.benches.remove(front)
+
+    with pytest.raises(ProcessEnded, match="call again with the same id"):
+        await asyncio.wait_for(answer, 20)
+
+
+async def test_killing_leaves_the_key_alone_until_it_is_recovered(place: Place) -> None:
+    handled: list[Any] = []
+    bench = await place.open(counter(handled))
+    handle = bench.lookup("counter", id="a")
+    await handle.cast("hang")
+    await until(lambda: handled == ["hang"])
+    await handle.kill(by="a test")
+    assert (handle.status, handle.held_by) == ("disposed", "a test")
+
+    await place.clock.advance(90)
+    assert handled == ["hang"]
+
+    await handle.recover()
+    await until(lambda: handled == ["hang", "hang"])
+    assert (handle.status, handle.held_by) == ("starting", None) or handle.status == "running"
+
+
+@pytest.mark.parametrize("how", ["lookup", "cast", "call"])
+async def test_a_killed_process_comes_back_when_it_is_asked_for(place: Place, how: str) -> None:
+    handled: list[Any] = []
+    bench = await place.open(counter(handled))
+    handle = bench.lookup("counter", id="a")
+    await handle.cast(1)
+    await handle.until(lambda total: total == 1)
+    await handle.kill()
+
+    if how == "lookup":
+        assert bench.lookup("counter", id="a") is handle
+    elif how == "cast":
+        await handle.cast(2)
+    else:
+        assert await handle.call(2, id="x") == 3
+
+    await until(lambda: handle.activation is not None)
+    assert handle.held_by is None
+
+
+async def test_the_lives_of_a_key_say_how_they_ended(place: Place) -> None:
+    handled: list[Any] = []
+    bench = await place.open(counter(handled))
+    handle = bench.lookup("counter", id="a")
+    for end in (handle.dispose, handle.kill):
+        await handle.call(1, id="x")
+        await end()
+    await handle.recover()
+    await handle.call(2, id="y")
+    await place.crash(bench)
+    bench = await place.open(counter(handled))
+    await bench.lookup("counter", id="a").call(3, id="z")
+
+    lives = await bench.store.activations("counter:a")
+
+    assert [life.how for life in lives] == ["disposed", "killed", "lost", None]
+    assert [life.epoch for life in lives] == [1, 2, 3, 4]
+
+
+def blocked(started: threading.Event, gate: threading.Event, ran: list[int]) -> Any:
+    @durable(key="blocked:{id}", name="blocked")
+    async def body(ctx, id: str):
+        yield ctx.restored or "new"
+        async for _ in ctx:
+
+            def work() -> str:
+                ran.append(1)
+                started.set()
+                gate.wait(20)
+                return f"run {len(ran)}"
+
+            yield await ctx.step("work", work)
+
+    return body
+
+
+async def test_a_thread_that_runs_on_after_a_kill_writes_nothing(place: Place) -> None:
+    started, gate, ran = threading.Event(), threading.Event(), []
+    bench = await place.open(blocked(started, gate, ran))
+    handle = bench.lookup("blocked", id="a")
+    await handle.cast(1)
+    await until(started.is_set)
+    await handle.kill()
+
+    recovering = asyncio.ensure_future(handle.recover())
+    await asyncio.sleep(0.02)
+    assert (ran, recovering.done(), handle.activation) == ([1], False, None)
+    gate.set()
+    await recovering
+
+    assert await handle.until(lambda state: state != "new") == "run 2"
+    steps = [entry.step.payload for entry in await bench.store.history("blocked:a") if entry.kind == "step"]
+    assert steps == ['"run 2"']
+
+
+async def test_a_lookup_after_a_kill_waits_for_the_thread_too(place: Place) -> None:
+    started, gate, ran = threading.Event(), threading.Event(), []
+    bench = await place.open(blocked(started, gate, ran))
+    handle = bench.lookup("blocked", id="a")
+    await handle.cast(1)
+    await until(started.is_set)
+    await handle.kill()
+
+    bench.lookup("blocked", id="a")
+    await asyncio.sleep(0.02)
+    assert ran == [1]
+    gate.set()
+
+    assert await handle.until(lambda state: state != "new") == "run 2"
+
+
+async def test_going_on_beside_a_thread_must_be_asked_for(place: Place) -> None:
+    started, gate, ran = threading.Event(), threading.Event(), []
+    bench = await place.open(blocked(started, gate, ran))
+    handle = bench.lookup("blocked", id="a")
+    await handle.cast(1)
+    await until(started.is_set)
+    await handle.kill()
+
+    await handle.recover(beside=True)
+    await until(lambda: ran == [1, 1])
+    gate.set()
+
+    assert await handle.until(lambda state: state != "new") == "run 2"
+
+
+async def test_disposing_what_waits_for_a_thread_does_not_wait(place: Place) -> None:
+    started, gate, ran = threading.Event(), threading.Event(), []
+    bench = await place.open(blocked(started, gate, ran))
+    handle = bench.lookup("blocked", id="a")
+    await handle.cast(1)
+    await until(started.is_set)
+    await handle.kill()
+    bench.lookup("blocked", id="a")
+    await settle()
+
+    await asyncio.wait_for(handle.dispose(), 2)
+
+    assert handle.status == "disposed"
+    gate.set()
+
+
+async def test_a_reopened_place_carries_on(place: Place) -> None:
+    handled: list[Any] = []
+    bench = await place.open(counter(handled))
+    await bench.lookup("counter", id="a").cast("hang")
+    await until(lambda: handled == ["hang"])
+    await bench.close()
+    place.benches.remove(bench)
+
+    bench = await place.open(counter(handled))
+    await until(lambda: handled == ["hang", "hang"])
+
+    assert bench.elsewhere == {}
+
+
+async def test_recovery_leaves_what_a_live_host_owns(place: Place) -> None:
+    handled: list[Any] = []
+    one = await place.open(counter(handled))
+    await one.lookup("counter", id="a").cast("hang")
+    await until(lambda: handled == ["hang"])
+
+    two = await place.open(counter(handled))
+    for _ in range(90):
+        await place.clock.advance(1)
+        if place.kind == "sqlite":
+            await one.store.renew(place.clock.now() + 30)
+
+    assert handled == ["hang"]
+    assert (list(one._runtime.live), list(two._runtime.live)) == (["counter:a"], [])
+
+
+async def test_a_definition_that_is_not_here_is_named(place: Place) -> None:
+    bench = await place.open(counter())
+
+    with pytest.raises(NoCode, match=r"no definition 'order' here, there are \['counter'\]"):
+        bench.lookup("order", id="a")
+    with pytest.raises(BadInput, match="does not take"):
+        bench.lookup("counter", number="a")
+
+
+async def test_a_disposed_follower_stops_following(place: Place) -> None:
+    _, two, _, there = await owned(place)
+    reading = asyncio.ensure_future(_all(there))
+    await settle()
+
+    await there.dispose()
+
+    assert (await asyncio.wait_for(reading, 5))[-1] == 1
+    assert (there.status, two._runtime.following) == ("disposed", {})
+
+
+async def _all(handle: Any) -> list[Any]:
+    return [state async for state in handle]
