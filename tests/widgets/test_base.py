@@ -9,6 +9,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import ipywidgets
 import pytest
 
 from workbench.patch import apply
@@ -120,6 +121,19 @@ async def test_a_reload_asked_on_another_thread_never_touches_the_source(front: 
     assert front.sent("patch")[0]["ops"][0] == ["set", "/status", "waiting"]
 
 
+async def test_a_message_on_another_thread_never_touches_the_source(front: FrontEnd, board: Board) -> None:
+    window = Window(board)
+    used_on: set[int] = set()
+    view = board.view
+    board.view = lambda: used_on.add(threading.get_ident()) or view()  # type: ignore[method-assign,func-returns-value]
+
+    await asyncio.to_thread(front.say, window, {"kind": "hello"})
+    await idle()
+
+    assert used_on == {threading.get_ident()}
+    assert len(front.sent("whole")) == 1
+
+
 async def test_hello_is_answered_with_the_whole(front: FrontEnd, board: Board) -> None:
     window = Window(board)
     board.content["status"] = "waiting"
@@ -210,13 +224,14 @@ async def test_a_source_does_not_keep_its_window(front: FrontEnd, board: Board) 
     ends = []
 
     weakref.finalize(window, ends.append, True)
-    window.close()
+    ipywidgets.Widget.close(window)  # the front end's side is gone, the subscription is not
 
     del window
     front.comms.clear()
     gc.collect()
 
     assert ends == [True]
+    assert not board.changes
 
 
 async def test_a_view_that_cannot_be_made_says_so(

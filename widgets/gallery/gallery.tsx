@@ -62,13 +62,14 @@ export function show(page: HTMLElement, name: string): FakeModel {
   const connection = new Connection<View>(model, clock);
   const panel = view.kind === "run" ? RunPanel : view.kind === "approvals" ? ApprovalsPanel : ProcessPanel;
   render(h(panel as never, { connection } as never), page);
-  if (then !== undefined) {
+  setTimeout(() => {
     if (name === "gone") now += 4;
-    setTimeout(() => then(page, model), 50);
-  }
+    then?.(page, model);
+    setTimeout(() => Object.assign(window, { settled: true }), 150);
+  }, 50);
   return model;
 }
 
 const [name = "running", theme = "light"] = decodeURIComponent(location.hash.slice(1)).split(" ");
 document.body.dataset.jpThemeLight = theme === "dark" ? "false" : "true";
-Object.assign(window, { model: show(document.getElementById("page") as HTMLElement, name), scenarios: Object.keys(scenarios) });
+Object.assign(window, { model: show(document.getElementById("page") as HTMLElement, name), waiting: views.running.rows[6] });

@@ -81,6 +81,7 @@ class Window(anywidget.AnyWidget):
         if (closes := getattr(self.comm, "on_close", None)) is not None:
             closes(self._comm_closed)
         self._stop = source.subscribe(_weakly(self))
+        weakref.finalize(self, self._stop)
 
     def __repr__(self) -> str:
         return static_twin.line(self.state)
