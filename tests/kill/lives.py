@@ -1,15 +1,21 @@
-"""Lives: real kernels that run a source in the folder of a store, are killed by their pid, and followed by others."""
+"""Lives: real kernels and programs that run the story in the folder of a store, and are killed by their pid."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
+from multiprocessing import forkserver
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
+
+import pytest
 
 from workbench.testing.kernel import Kernel
 
@@ -34,9 +40,7 @@ class Life:
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.kill()
         await self.kernel.close()
 
@@ -63,7 +67,7 @@ class Life:
         assert reply is not None, f"the kernel died: {self.kernel.last_words()}"
         assert reply["status"] == "ok", "\n".join(reply.get("traceback", []))
         await self.until(lambda: id in self._idle, f"the outputs of {id}")
-        return "".join(self._said[id])
+        return "".join(self._said[id]).strip()
 
     async def reached(self, point: str) -> None:
         """Wait until the life has come to `point`, the name of a file in its folder."""
@@ -75,20 +79,12 @@ class Life:
         while not condition():
             assert not self._failed, "\n".join(self._failed.values())
             assert self.kernel.alive, f"the kernel died before {what}: {self.kernel.last_words()}"
-            assert time.monotonic() < ends, (
-                f"waited {PATIENCE} s for {what}; the log ends with {self.kernel.last_words()}"
-            )
+            assert time.monotonic() < ends, f"waited for {what}; the log ends with {self.kernel.last_words()}"
             await asyncio.sleep(0.01)
 
     async def kill(self) -> None:
         """SIGKILL."""
         await self.kernel.kill()
-
-    async def died(self) -> None:
-        """Wait until it has ended by itself."""
-        async with asyncio.timeout(PATIENCE):
-            while self.kernel.alive:
-                await asyncio.sleep(0.01)
 
     def _received(self, message: dict[str, Any]) -> None:
         parent, content = message["parent_header"].get("msg_id", ""), message["content"]
@@ -102,7 +98,7 @@ class Life:
 
 
 async def killed_at(folder: Path, story: str, point: str) -> None:
-    """Let a life begin the story in `folder` and kill it at `point`."""
+    """Let a kernel begin the story in `folder` and kill it at `point`."""
     async with Life(folder, STOP_AT=point) as life:
         life.begin(f"{STORY}\nawait {story}()")
         await life.reached(point)
@@ -110,9 +106,57 @@ async def killed_at(folder: Path, story: str, point: str) -> None:
 
 
 async def told(folder: Path, story: str, without: str = "") -> dict[str, Any]:
-    """Let another life, without a part of the runtime if need be, tell the story to its end; gives what it told and left behind."""
+    """Let a kernel, `without` a part of the runtime if need be, tell the story to its end; gives what was left."""
     async with Life(folder, WITHOUT=without) as life:
         await life.run(f"{STORY}\nawait {story}()")
+    return left(folder)
+
+
+def play(folder: str, story: str, env: dict[str, str]) -> None:
+    """Tell the story in this process, which was made for it."""
+    os.chdir(folder)
+    os.environ.update(env)
+    asyncio.run(getattr(import_module("story"), story)())
+
+
+def program(folder: Path, story: str, **env: str) -> BaseProcess:
+    """Begin the story in `folder` in a plain process, forked from one that knows it by heart."""
+    forks = multiprocessing.get_context("forkserver")
+    forks.set_forkserver_preload(["story"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
+        forkserver.ensure_running()
+    begun = forks.Process(target=play, args=(str(folder), story, env))
+    begun.start()
+    return begun
+
+
+def kill_program_at(folder: Path, story: str, point: str) -> None:
+    """Let a plain process begin the story and kill it at `point`."""
+    marks = lines(folder / point)
+    begun = program(folder, story, STOP_AT=point)
+    try:
+        ends = time.monotonic() + PATIENCE
+        while lines(folder / point) == marks:
+            assert begun.is_alive(), f"the program ended with {begun.exitcode} before {point}"
+            assert time.monotonic() < ends, f"waited for {point}"
+            time.sleep(0.01)
+    finally:
+        begun.kill()
+        begun.join()
+
+
+def run_program(folder: Path, story: str) -> int | None:
+    """Let a plain process tell the story; gives how it ended."""
+    begun = program(folder, story)
+    begun.join(PATIENCE)
+    begun.kill()
+    begun.join()
+    return begun.exitcode
+
+
+def left(folder: Path) -> dict[str, Any]:
+    """What a story told and left behind."""
     return {
         **json.loads((folder / "told").read_text()),
         "effects": Counter(lines(folder / "effects")),

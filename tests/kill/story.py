@@ -1,8 +1,9 @@
 """What is killed: a run that charges, writes, asks and cancels, and an order that does the same without an agent.
 
-Executed as a cell of a real kernel, in the folder of the store. Every effect is a line in `effects`, with its key. A life stops at
-the point that `STOP_AT` names: it leaves a file of that name and holds its thread there until it is killed. `WITHOUT` names a part
-of the runtime that this life does without, for the controls.
+Executed as a cell of a real kernel, or as a program, in the folder of the store. Every effect is a line in `effects`,
+with its key. A life stops at the point that `STOP_AT` names: it leaves a file of that name and holds its thread there
+until it is killed, or until a file `go` appears. `WITHOUT` names a part of the runtime that this life does without, for
+the controls.
 """
 
 from __future__ import annotations
@@ -20,22 +21,29 @@ from workbench.errors import RunError
 from workbench.store.sqlite.keeper import SQLiteStore
 from workbench.store.sqlite.ledger import Ledger as Writes
 
-STOP_AT = os.environ.get("STOP_AT", "")
-WITHOUT = os.environ.get("WITHOUT", "")
+
+def is_first() -> bool:
+    """Whether no life was before this one."""
+    return not Path("agents.db").exists()
+
+
+def note(file: str, line: str) -> None:
+    """Add a line to a file."""
+    with Path(file).open("a") as lines:
+        lines.write(f"{line}\n")
 
 
 def stop(point: str) -> None:
     """Stay here if this is the point where this life ends."""
-    if point == STOP_AT:
-        Path(point).touch()
-        while True:
-            time.sleep(60)
+    if point == os.environ.get("STOP_AT"):
+        note(point, str(os.getpid()))
+        while not Path("go").exists():
+            time.sleep(0.02)
 
 
 def effect(name: str, key: str) -> str:
     """Do something that the world can see."""
-    with Path("effects").open("a") as file:
-        file.write(f"{name} {key}\n")
+    note("effects", f"{name} {key}")
     stop(f"inside-{name}")
     return f"{name} done"
 
@@ -65,10 +73,19 @@ def cancel_order(order_id: str, ctx: ToolContext) -> str:
     return effect("cancel", ctx.call_id)
 
 
+@tool
+def ship(order_id: str, ctx: ToolContext) -> str:
+    """Ship an order. Nothing says that it may be done twice."""
+    return effect("ship", ctx.call_id)
+
+
 def support() -> Agent:
     """The agent of the story."""
     turns = models.call("charge", order_id="A-1001"), models.call("cancel_order", order_id="A-1001"), "All done."
     return Agent("support", tools=[charge, cancel_order], model=models.scripted(*turns, log="turns"))
+
+
+clerk = Agent("clerk", tools=[ship, cancel_order], model="offline")
 
 
 @durable(key="order:{id}")
@@ -89,8 +106,22 @@ async def order(ctx: Any, id: str) -> Any:
         yield state
 
 
-def do_without(part: str) -> None:
-    """Take a part of the runtime away."""
+@durable(key="fuse:{name}")
+async def fuse(ctx: Any, name: str) -> Any:
+    """Takes the whole kernel down with it, when told to."""
+    state = ctx.restored or []
+    yield state
+    async for message in ctx:
+        if message == "burn":
+            note("effects", f"burn {name}")
+            os._exit(1)
+        state = [*state, message]
+        yield state
+
+
+def do_without() -> None:
+    """Take the part of the runtime away that this life does without."""
+    part = os.environ.get("WITHOUT")
 
     async def nothing(*_: Any) -> int:
         return 0
@@ -122,7 +153,7 @@ def tell(**facts: Any) -> None:
 
 async def run_life() -> None:
     """Ask, approve, await. The same lines in every life."""
-    do_without(WITHOUT)
+    do_without()
     async with Workbench.open("agents.db", support(), store=Store("agents.db")) as bench:
         run = bench.run("support", "Charge and cancel A-1001", id="r1")
         stop("appended")
@@ -131,8 +162,7 @@ async def run_life() -> None:
         except RunError:
             request = None  # it has ended, or nobody woke it
         if request is not None:
-            with Path("requests").open("a") as file:
-                file.write(f"{request.id}\n")
+            note("requests", request.id)
             stop("asked")
             await bench.approvals.approve(request.id)
             stop("decided")
@@ -145,9 +175,9 @@ async def run_life() -> None:
 
 
 async def order_life() -> None:
-    """Add, charge, tell. The same lines in every life, but that the first message of a life that follows is not sent again."""
-    do_without(WITHOUT)
-    first = not Path("agents.db").exists()
+    """Add, charge, tell. The same lines in every life, but that the cast without an id is sent once."""
+    do_without()
+    first = is_first()
     async with Workbench.open("agents.db", order, store=Store("agents.db")) as bench:
         a1 = bench.lookup(order, id="A-1001")
         if first:
@@ -156,3 +186,27 @@ async def order_life() -> None:
         answer = await a1.call({"charge": "A-1001"}, id="charge-A-1001")
         stop("answered")
         tell(state=a1.state, answer=answer)
+
+
+async def fuse_life() -> None:
+    """Light one fuse, and use another."""
+    first = is_first()
+    async with Workbench.open("agents.db", fuse) as bench:
+        bad, good = bench.lookup(fuse, name="bad"), bench.lookup(fuse, name="good")
+        if first:
+            bad.cast("burn")
+            await bad.cast("after")  # both are in the journal before the first is handled
+        await bad.until(lambda state: "after" in state)
+        await good.cast("one")
+        await good.until(lambda state: state == ["one"])
+        dead = await bench.store.dead("fuse:bad")
+        tell(state=bad.state, dead=[[letter.seq, json.loads(letter.message), letter.error] for letter in dead])
+
+
+async def ship_life() -> None:
+    """Ship, tell what the agent answered and what its panel says of the call."""
+    async with Workbench.open("agents.db", clerk) as bench:
+        run = bench.run(clerk, "Ship order A-1001", id="r1")
+        output = await run
+        (call,) = [row for row in run.view()["rows"] if row["kind"] == "call"]
+        tell(state=output, call={name: call[name] for name in ("status", "note", "result")})

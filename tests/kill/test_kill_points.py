@@ -15,7 +15,7 @@ ORDER_POINTS = ("appended", "inside-charge", "saved", "inside-mail", "uncommitte
 
 
 class Stories:
-    """The stories told so far: whole ones, and folders of those that were killed, copied for each who goes on with one."""
+    """The stories told so far: whole ones, and folders of killed ones, copied for each who goes on with one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,7 +47,7 @@ def stories(tmp_path_factory: pytest.TempPathFactory) -> Stories:
 
 
 def check(end: dict[str, Any], whole: dict[str, Any], point: str) -> None:
-    """The end is that of the undisturbed story, and of all effects only the one that was cut short is there twice, under one key."""
+    """The end is that of the undisturbed story; only the effect that was cut is there twice, under one key."""
     again = Counter(line for line in whole["effects"] if point == f"inside-{line.split()[0]}")
     assert end["state"] == whole["state"]
     assert end["effects"] == whole["effects"] + again
