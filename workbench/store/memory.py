@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.errors import StoreError
+from workbench.store.fencing import fenced
 from workbench.store.journal import (
     Activation,
     Commit,
@@ -31,7 +32,7 @@ from workbench.store.journal import (
     StepRecord,
 )
 from workbench.store.key import checked
-from workbench.store.room import Call, Line, Room, acknowledge, log, lose, prune, refusal, text
+from workbench.store.room import Call, Line, Room, acknowledge, log, lose, prune, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -354,7 +355,7 @@ class MemoryStore:
     def _fenced(self, key: str, epoch: int, write: Callable[[Line], T]) -> asyncio.Future[T]:
         line = self._look(key)
         if line.epoch != epoch:
-            return self._failed(refusal(line, epoch))
+            return self._failed(fenced(key, epoch, line.epoch))
         try:
             return self._done(write(line))
         except StoreError as error:

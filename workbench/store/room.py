@@ -10,13 +10,13 @@ import itertools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from workbench.errors import Fenced, StoreError
+from workbench.errors import StoreError
 from workbench.store.journal import Activation, Commit, DeadLetter, Entry, Host, Logged, Record, StepRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Call", "Line", "Room", "acknowledge", "log", "lose", "prune", "refusal", "text"]
+__all__ = ["Call", "Line", "Room", "acknowledge", "log", "lose", "prune", "text"]
 
 
 @dataclass(slots=True)
@@ -114,20 +114,6 @@ def lose(line: Line) -> bool:
         wrote = [entry.at for entry in line.entries if entry.epoch == life.epoch]
         line.lives[at] = (id, replace(life, how="lost", ended_at=wrote[-1] if wrote else life.began_at))
     return bool(unfinished)
-
-
-def refusal(line: Line, epoch: int) -> Fenced:
-    """The refusal of a stale write."""
-    if not line.epoch:
-        words = (
-            f"{line.key!r} was never loaded, so epoch {epoch} is not its owner's; nothing was written, load it first"
-        )
-    else:
-        words = (
-            f"{line.key!r} now belongs to another activation (epoch {line.epoch}, ours {epoch}); "
-            "nothing was written here, reload to follow it"
-        )
-    return Fenced(words, key=line.key, epoch=line.epoch)
 
 
 def prune(line: Line, before: float) -> int:

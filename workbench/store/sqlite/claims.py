@@ -23,7 +23,6 @@ SET_WHAT = "UPDATE keys SET definition = ?, args = ? WHERE id = ?"
 READ_OWNER = "SELECT owner FROM keys WHERE id = ?"
 OWN = "UPDATE keys SET owner = ? WHERE id = ?"
 DISOWN = "UPDATE keys SET owner = NULL WHERE id = ? AND owner = ? AND epoch = ?"
-NEXT_EPOCH = "UPDATE keys SET epoch = epoch + 1 WHERE id = ?"
 READ_STATE = "SELECT version, snapshot FROM states WHERE key = ?"
 PARKED = """
     SELECT e.seq, e.payload, a.call_id
@@ -31,22 +30,12 @@ PARKED = """
     WHERE a.key = ? AND a.given IS NULL AND e.seq <= ?
     ORDER BY e.seq
 """
-UNFINISHED = "SELECT id, epoch, began_at FROM activations WHERE key = ? AND how IS NULL"
-LAST_WROTE = """
-    WITH RECURSIVE line (prev, epoch, at) AS (
-        SELECT prev, epoch, at FROM entries WHERE id IN (?1, ?2)
-        UNION ALL
-        SELECT e.prev, e.epoch, e.at
-        FROM line JOIN entries e ON e.id = line.prev
-        WHERE line.epoch > ?3 OR line.epoch = 0
-    )
-    SELECT max(at) FROM line WHERE epoch = ?3
-"""
+LAST_LIFE = "SELECT epoch, began_at, how FROM activations WHERE id = ?"
+WHO_WROTE = "SELECT prev, epoch, at FROM entries WHERE id = ?"
 LOST = "UPDATE activations SET how = 'lost', ended_at = ? WHERE id = ?"
-BEGAN = "INSERT INTO activations (id, key, epoch, host, began_at) VALUES (?, ?, ?, ?, ?)"
-ENDED = """
-    UPDATE activations SET how = ?, by = ?, ended_at = ? WHERE key = ? AND epoch = ? AND (how IS NULL OR how = 'lost')
-"""
+BEGAN = "INSERT INTO activations (id, prev, key, epoch, host, began_at) VALUES (?, ?, ?, ?, ?, ?)"
+LIFE = "SELECT prev, epoch FROM activations WHERE id = ?"
+ENDED = "UPDATE activations SET how = ?, by = ?, ended_at = ? WHERE id = ? AND (how IS NULL OR how = 'lost')"
 DUE = "SELECT id, key FROM keys WHERE wake_at <= ? ORDER BY wake_at, key LIMIT ?"
 LEASE = "UPDATE keys SET wake_at = ? WHERE id = ?"
 
@@ -97,9 +86,9 @@ def load(key: str, member: Member) -> Job[Loaded]:
     def job(ledger: Ledger) -> Loaded:
         known = ledger.make(key)
         cut_off = _mark_lost(ledger, known)
-        ledger.sql(NEXT_EPOCH, (known.id,))
-        known.epoch += 1
-        ledger.sql(BEGAN, (ledger.next_id(), known.id, known.epoch, member.host.id, ledger.at))
+        before = known.last_life
+        row = ledger.begin_life(known)
+        ledger.sql(BEGAN, (row, before, known.id, known.epoch, member.host.id, ledger.at))
         version, snapshot = ledger.sql(READ_STATE, (known.id,)).fetchone()
         parked = tuple(
             Logged(seq, unfold(ledger.connection, message), call_id)
@@ -111,11 +100,25 @@ def load(key: str, member: Member) -> Job[Loaded]:
 
 
 def _mark_lost(ledger: Ledger, known: Known) -> bool:
-    unfinished = ledger.sql(UNFINISHED, (known.id,)).fetchall()
-    for row, epoch, began_at in unfinished:
-        (wrote,) = ledger.sql(LAST_WROTE, (known.last_message, known.last_work, epoch)).fetchone()
-        ledger.sql(LOST, (began_at if wrote is None else wrote, row))
-    return bool(unfinished)
+    life = ledger.sql(LAST_LIFE, (known.last_life,)).fetchone()
+    if life is None or life[2] is not None:
+        return False
+    epoch, began_at, _ = life
+    wrote = [_last_wrote(ledger, end, epoch) for end in (known.last_message, known.last_work)]
+    ledger.sql(LOST, (max([began_at, *(at for at in wrote if at is not None)]), known.last_life))
+    return True
+
+
+def _last_wrote(ledger: Ledger, row: int, epoch: int) -> float | None:
+    """When the life `epoch` wrote to a line last, walking back from `row` over what others wrote since."""
+    while found := ledger.sql(WHO_WROTE, (row,)).fetchone():
+        row, by, at = found
+        if by == epoch:
+            wrote: float = at
+            return wrote
+        if 0 < by < epoch:
+            return None
+    return None
 
 
 def release(key: str, member: Member, epoch: int, how: str, by: str) -> Job[None]:
@@ -125,11 +128,19 @@ def release(key: str, member: Member, epoch: int, how: str, by: str) -> Job[None
         known = ledger.known(key)
         if known is None:
             return
-        ledger.sql(ENDED, (how, by, ledger.at, known.id, epoch))
+        ledger.sql(ENDED, (how, by, ledger.at, _life(ledger, known, epoch)))
         ledger.sql(DISOWN, (known.id, member.slot, epoch))
         ledger.forget(key)
 
     return job
+
+
+def _life(ledger: Ledger, known: Known, epoch: int) -> int:
+    """The number of the life `epoch` of a key, or 0."""
+    row = known.last_life
+    while (found := ledger.sql(LIFE, (row,)).fetchone()) and found[1] > epoch:
+        row = found[0]
+    return row if found and found[1] == epoch else 0
 
 
 def prolong(member: Member, until: float) -> Job[None]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from workbench.errors import BadInput, StoreError
 from workbench.store.key import checked
-from workbench.store.sqlite import claims, hosts, inbox, pruning, reading, records
+from workbench.store.sqlite import claims, hosts, inbox, pruning, reading, records, replay
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import Ledger
@@ -119,9 +119,9 @@ class SQLiteStore:
         """Log a message."""
         return self._writer.put((APPEND, key, epoch, message, call_id, wake_at))
 
-    async def pending(self, key: str, cursor: int) -> list[Logged]:
+    def pending(self, key: str, cursor: int) -> Awaitable[list[Logged]]:
         """The messages after `cursor`."""
-        return reading.pending(await self._read(), key, cursor)
+        return self._job(replay.pending(key, cursor))
 
     def put_step(
         self, key: str, epoch: int, seq: int, record: StepRecord, wake_at: float | None = None
@@ -129,9 +129,9 @@ class SQLiteStore:
         """Keep a step's record."""
         return self._writer.put((STEP, key, epoch, seq, record, wake_at))
 
-    async def steps(self, key: str, seq: int) -> list[StepRecord]:
+    def steps(self, key: str, seq: int) -> Awaitable[list[StepRecord]]:
         """The records of a message."""
-        return reading.steps(await self._read(), key, seq)
+        return self._job(replay.steps(key, seq))
 
     def commit(self, key: str, epoch: int, commit: Commit) -> Awaitable[None]:
         """Acknowledge a message."""

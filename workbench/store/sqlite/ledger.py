@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
+from workbench.store.fencing import fenced
 from workbench.store.sqlite.blobs import INLINE, fold
 from workbench.store.sqlite.file import PATIENCE, is_busy
 from workbench.store.sqlite.hosts import renew
@@ -62,10 +63,13 @@ class Known:
     `seen` is the data version at which it was true; `stored_wake` is the wake that its row has.
     """
 
-    __slots__ = ("cursor", "epoch", "id", "last_message", "last_seq", "last_work", "seen", "stored_wake", "wake")
+    __slots__ = (
+        "cursor", "epoch", "id", "last_life", "last_message", "last_seq", "last_work", "seen", "stored_wake", "wake",
+    )  # fmt: skip
 
-    def __init__(self, row: tuple[int, int, int, int, int, int, float | None], seen: int) -> None:
-        self.id, self.epoch, self.cursor, self.last_seq, self.last_message, self.last_work, self.wake = row
+    def __init__(self, row: tuple[int, int, int, int, int, int, int, float | None], seen: int) -> None:
+        self.id, self.epoch, self.cursor, self.last_seq = row[:4]
+        self.last_message, self.last_work, self.last_life, self.wake = row[4:]
         self.stored_wake = self.wake
         self.seen = seen
 
@@ -169,14 +173,7 @@ class Ledger:
 
     def fenced(self, key: str, epoch: int, known: Known | None) -> Fenced:
         """The refusal of a stale write."""
-        if known is None or not known.epoch:
-            words = f"{key!r} was never loaded, so epoch {epoch} is not its owner's; nothing was written, load it first"
-        else:
-            words = (
-                f"{key!r} now belongs to another activation (epoch {known.epoch}, ours {epoch}); "
-                "nothing was written here, reload to follow it"
-            )
-        return Fenced(words, key=key, epoch=known.epoch if known else 0)
+        return fenced(key, epoch, known.epoch if known is not None else 0)
 
     def log(self, known: Known, epoch: int, message: str, call_id: str | None, wake_at: float | None) -> int:
         """Add a message to the log of a key; gives its number."""
@@ -193,6 +190,13 @@ class Ledger:
             known.wake = wake_at
         self._touched[known.id] = known
         return seq
+
+    def begin_life(self, known: Known) -> int:
+        """Begin an epoch above all earlier ones of a key; gives the number of its row among the lives."""
+        known.epoch += 1
+        known.last_life = self.next_id()
+        self._touched[known.id] = known
+        return known.last_life
 
     def set_wake(self, known: Known, wake_at: float | None) -> None:
         """Move the wake of a key."""
@@ -215,7 +219,7 @@ class Ledger:
         if self._states:
             many(STATE, self._states.values())
         touched = self._touched.values()
-        many(KEY, [(k.cursor, k.last_seq, k.last_message, k.last_work, k.id) for k in touched])
+        many(KEY, [(k.epoch, k.cursor, k.last_seq, k.last_message, k.last_work, k.last_life, k.id) for k in touched])
         if moved := [known for known in touched if known.wake != known.stored_wake]:
             many(WAKE, [(known.wake, known.id) for known in moved if known.wake is not None])
             many(SLEEP, [(known.id,) for known in moved if known.wake is None])

@@ -1,8 +1,7 @@
 """Reading: what a store gives back, without a claim and without waiting for writers.
 
 - Each function is one look at the file: it holds no snapshot when it returns.
-- The rows of a key are walked back in time (`workbench.store.sqlite.schema`): what waits is met first, so it costs the
-  same whatever the history.
+- The history of a key is its two lines, walked back in time (`workbench.store.sqlite.schema`).
 
 Knows nothing of queues; the keeper sees to it that what was queued before is there.
 """
@@ -11,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.store.journal import Activation, DeadLetter, Entry, Host, KeyInfo, Logged, StepRecord
+from workbench.store.journal import Activation, DeadLetter, Entry, Host, KeyInfo, StepRecord
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, read_host
 
@@ -19,35 +18,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
-__all__ = ["activations", "dead", "history", "keys", "pending", "posted", "result", "steps"]
+__all__ = ["activations", "dead", "history", "keys", "posted", "result"]
 
 ID = "SELECT id FROM keys WHERE key = ?"
-PENDING = """
-    WITH RECURSIVE line (seq, payload, call_id, prev, after) AS (
-        SELECT e.seq, e.payload, e.call_id, e.prev, max(k.cursor, ?2)
-        FROM keys k JOIN entries e ON e.id = k.last_message WHERE k.key = ?1
-        UNION ALL
-        SELECT e.seq, e.payload, e.call_id, e.prev, line.after
-        FROM line JOIN entries e ON e.id = line.prev WHERE line.seq > line.after
-    )
-    SELECT seq, payload, call_id FROM line WHERE seq > after ORDER BY seq
-"""
-STEPS = """
-    WITH RECURSIVE messages (id, seq, prev, last_work) AS (
-        SELECT e.id, e.seq, e.prev, k.last_work FROM keys k JOIN entries e ON e.id = k.last_message
-        WHERE k.key = ?1 AND ?2 > k.cursor AND ?2 <= k.last_seq
-        UNION ALL
-        SELECT e.id, e.seq, e.prev, m.last_work FROM messages m JOIN entries e ON e.id = m.prev WHERE m.seq > ?2
-    ),
-    line (id, after) AS (
-        SELECT last_work, id FROM messages WHERE seq = ?2
-        UNION ALL
-        SELECT e.prev, line.after FROM line JOIN entries e ON e.id = line.id WHERE e.prev > line.after
-    )
-    SELECT e.branch, e.name, e.occurrence, e.payload, e.kind, e.position, e.began_at, e.took, e.epoch
-    FROM line JOIN entries e ON e.id = line.id
-    WHERE e.seq = ?2 AND e.id > line.after AND e.branch IS NOT NULL ORDER BY e.id
-"""
 RESULT = """
     SELECT payload FROM answers
     WHERE key = (SELECT id FROM keys WHERE key = ?) AND call_id = ? AND given IS NOT NULL
@@ -75,22 +48,19 @@ LINE = """
 ANSWERS = "SELECT given, at, seq, epoch, payload, call_id FROM answers WHERE key = ? AND given IS NOT NULL"
 DEAD = "SELECT id, at, seq, epoch, error, call_id FROM dead WHERE key = ?"
 POSTS = "SELECT id, at, message, call_id FROM inbox WHERE key = ?"
-LIVES = "SELECT id, epoch, host, began_at, ended_at, how, by FROM activations WHERE key = ? ORDER BY epoch"
+LIVES = """
+    WITH RECURSIVE line (id) AS (
+        SELECT last_life FROM keys WHERE id = ?
+        UNION ALL
+        SELECT a.prev FROM line JOIN activations a ON a.id = line.id
+    )
+    SELECT a.id, a.epoch, a.host, a.began_at, a.ended_at, a.how, a.by
+    FROM line JOIN activations a ON a.id = line.id
+    ORDER BY a.epoch
+"""
 DEAD_LETTERS = """
     SELECT seq, message, call_id, error FROM dead WHERE key = (SELECT id FROM keys WHERE key = ?) ORDER BY id
 """
-
-
-def pending(connection: sqlite3.Connection, key: str, cursor: int) -> list[Logged]:
-    """The messages after `cursor` that are not committed, in order."""
-    rows = connection.execute(PENDING, (key, cursor)).fetchall()
-    return [Logged(seq, unfold(connection, payload), call_id) for seq, payload, call_id in rows]
-
-
-def steps(connection: sqlite3.Connection, key: str, seq: int) -> list[StepRecord]:
-    """The records of a message that is not committed, in write order."""
-    rows = connection.execute(STEPS, (key, seq)).fetchall()
-    return [StepRecord(row[0], row[1], row[2], unfold(connection, row[3]), *row[4:]) for row in rows]
 
 
 def result(connection: sqlite3.Connection, key: str, call_id: str) -> str | None:

@@ -61,6 +61,7 @@ TABLES = (
         last_seq INTEGER NOT NULL DEFAULT 0,
         last_message INTEGER NOT NULL DEFAULT 0,
         last_work INTEGER NOT NULL DEFAULT 0,
+        last_life INTEGER NOT NULL DEFAULT 0,
         wake_at REAL,
         definition TEXT,
         args TEXT,
@@ -138,6 +139,7 @@ TABLES = (
     """
     CREATE TABLE activations (
         id INTEGER PRIMARY KEY,
+        prev INTEGER NOT NULL,
         key INTEGER NOT NULL,
         epoch INTEGER NOT NULL,
         host TEXT NOT NULL,
@@ -147,7 +149,6 @@ TABLES = (
         by TEXT
     )
     """,
-    "CREATE UNIQUE INDEX activations_key ON activations (key, epoch)",
     """
     CREATE TABLE records (
         id INTEGER PRIMARY KEY,

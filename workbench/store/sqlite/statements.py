@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 DATA_VERSION = "PRAGMA data_version"
-READ_KEY = "SELECT id, epoch, cursor, last_seq, last_message, last_work, wake_at FROM keys WHERE key = ?"
+READ_KEY = "SELECT id, epoch, cursor, last_seq, last_message, last_work, last_life, wake_at FROM keys WHERE key = ?"
 MAKE_KEY = "INSERT INTO keys (key, created_at) VALUES (?, ?)"
 MAKE_STATE = "INSERT INTO states (key) VALUES (?)"
 # No parameter of these is ever None: binding one costs a search for an adapter, as much as the row itself.
@@ -40,7 +40,7 @@ RECORD = """
 """
 COMMITTED = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at) VALUES (?, ?, ?, 'commit', ?, ?, ?)"
 STATE = "UPDATE states SET version = ?, snapshot = ? WHERE key = ?"
-KEY = "UPDATE keys SET cursor = ?, last_seq = ?, last_message = ?, last_work = ? WHERE id = ?"
+KEY = "UPDATE keys SET epoch = ?, cursor = ?, last_seq = ?, last_message = ?, last_work = ?, last_life = ? WHERE id = ?"
 WAKE = "UPDATE keys SET wake_at = ? WHERE id = ?"
 SLEEP = "UPDATE keys SET wake_at = NULL WHERE id = ?"
 OPEN_CALL = """

@@ -1,0 +1,61 @@
+"""Replay: what a new activation takes up, the messages that wait and the steps that they had.
+
+Jobs of the ledger, so that a thousand keys are recovered in a few transactions. What waits is at the end of a key's
+lines (`workbench.store.sqlite.schema`): a long history behind it costs nothing. The steps of the oldest waiting message
+are looked for back to where it was appended.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.store.journal import Logged, StepRecord
+from workbench.store.sqlite.blobs import unfold
+
+if TYPE_CHECKING:
+    from workbench.store.sqlite.ledger import Ledger
+    from workbench.store.sqlite.write import Job
+
+__all__ = ["pending", "steps"]
+
+MESSAGE = "SELECT prev, seq, payload, call_id FROM entries WHERE id = ?"
+PLACE = "SELECT prev FROM entries WHERE id = ?"
+WORK = """
+    SELECT prev, seq, branch, name, occurrence, payload, kind, position, began_at, took, epoch FROM entries WHERE id = ?
+"""
+
+
+def pending(key: str, cursor: int) -> Job[list[Logged]]:
+    """The messages after `cursor` that are not committed, in order."""
+
+    def job(ledger: Ledger) -> list[Logged]:
+        known = ledger.known(key)
+        if known is None:
+            return []
+        found, row = [], known.last_message
+        for _ in range(known.last_seq - max(cursor, known.cursor)):
+            row, seq, payload, call_id = ledger.sql(MESSAGE, (row,)).fetchone()
+            found.append(Logged(seq, unfold(ledger.connection, payload), call_id))
+        return found[::-1]
+
+    return job
+
+
+def steps(key: str, seq: int) -> Job[list[StepRecord]]:
+    """The records of a message that is not committed, in write order."""
+
+    def job(ledger: Ledger) -> list[StepRecord]:
+        known = ledger.known(key)
+        if known is None or not known.cursor < seq <= known.last_seq:
+            return []
+        message, work = known.last_message, known.last_work
+        for _ in range(known.last_seq - seq):
+            (message,) = ledger.sql(PLACE, (message,)).fetchone()
+        found = []
+        while work > message:
+            work, of, branch, name, occurrence, payload, *rest = ledger.sql(WORK, (work,)).fetchone()
+            if of == seq and branch is not None:
+                found.append(StepRecord(branch, name, occurrence, unfold(ledger.connection, payload), *rest))
+        return found[::-1]
+
+    return job
