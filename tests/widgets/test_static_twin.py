@@ -134,6 +134,21 @@ def test_a_long_value_is_cut_with_its_size() -> None:
     assert text.count("x") < 200
 
 
+def test_a_secret_is_dots() -> None:
+    schema = {"properties": {"api_key": {"type": "string", "writeOnly": True}}}
+    args = {"api_key": "hunter2", "id": 1}
+    asked = call("post", args, status="waiting", approval=approval(args=args, schema=schema))
+
+    for view in (
+        run(rows=[asked]),
+        run(rows=[call("post", args, secret=["api_key"])]),
+        inbox(pending=[asked["approval"]]),
+    ):
+        text = Reader(static_twin.html(view)).text
+        assert "post(api_key=••••••, id=1)" in text.replace("cancel_order(", "post(")
+        assert "hunter2" not in text + static_twin.text(view)
+
+
 def test_the_text_form_serves_a_terminal() -> None:
     text = static_twin.text(run(rows=[*run()["rows"], message("support", "a\x1b[31mred\nline")]))
 

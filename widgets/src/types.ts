@@ -99,6 +99,7 @@ export interface CallRow {
   result: Json;
   error: Failure | null;
   approval: Approval | null;
+  secret?: string[];
   replayed: boolean;
   spans: Span[];
   took: number | null;

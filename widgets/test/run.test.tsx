@@ -91,6 +91,15 @@ describe("the run panel", () => {
     assert.match(text(".wb-inside"), /"<\/style>".*12345678901234567890/s);
   });
 
+  test("shows a secret as dots", async () => {
+    const secret = views.call("t1.0", "post", { api_key: "hunter2", id: 1 }, { status: "running", secret: ["api_key"], spans: [{ began_at: views.START, ended_at: null, how: "running" }] });
+
+    const { page } = await show({ ...views.running, rows: [secret] });
+
+    assert.match(page.textContent ?? "", /post api_key ••••••, id 1/);
+    assert.doesNotMatch(page.innerHTML, /hunter2/);
+  });
+
   test("folds a long value with its size and a way to see it", async () => {
     const { page, text, press } = await show(views.failed);
     await act(() => (page.querySelector('[data-wb-row="t2.1"] .wb-fold') as HTMLElement).click());

@@ -9,7 +9,7 @@ Knows nothing of widgets or HTML.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 __all__ = [
     "Action",
@@ -154,6 +154,7 @@ class CallRow(TypedDict):
     result: Any
     error: dict[str, Any] | None  # type, message, traceback
     approval: ApprovalView | None
+    secret: NotRequired[list[str]]  # the arguments that the tool's schema marks as secret: shown as dots
     replayed: bool
     spans: list[Span]
     took: float | None

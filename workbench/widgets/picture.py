@@ -149,7 +149,21 @@ def _call(row: dict[str, Any]) -> Cell:
     if error := row["error"]:
         lines.append(f"{error.get('type', 'error')}: {error.get('message', '')}")
     after = f" → {words.short(row['result'])}" if row["status"] == "success" else ""
-    return Cell(f"{row['tool']}({words.arguments(row['args'])})", code=True, after=after, lines=tuple(lines))
+    return Cell(
+        f"{row['tool']}({words.arguments(row['args'], _secret(row))})", code=True, after=after, lines=tuple(lines)
+    )
+
+
+def _secret(row: Mapping[str, Any]) -> set[str]:
+    """The names of a call's secret arguments."""
+    marked = _marked(row["approval"]["schema"]) if row["approval"] is not None else set()
+    return marked | set(row.get("secret", ()))
+
+
+def _marked(schema: Mapping[str, Any]) -> set[str]:
+    """The arguments that a schema marks as secret."""
+    properties = schema.get("properties", {})
+    return {name for name, own in properties.items() if own.get("writeOnly") or own.get("format") == "password"}
 
 
 def _bars(view: Mapping[str, Any], spans: list[dict[str, Any]], until: float) -> tuple[Bar, ...]:
@@ -195,7 +209,7 @@ def _approval_row(view: Mapping[str, Any], approval: dict[str, Any]) -> Row:
     else:
         status, when = _decision(approval), words.moment(approval["decided_at"] or approval["asked_at"])
     what = Cell(
-        f"{approval['tool']}({words.arguments(approval['args'])})",
+        f"{approval['tool']}({words.arguments(approval['args'], _marked(approval['schema']))})",
         code=True,
         lines=(" ".join(filter(None, (approval["sentence"], approval["act"]))),),
     )

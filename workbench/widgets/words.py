@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["arguments", "clock", "cost", "count", "elapsed", "moment", "plural", "short", "took"]
 
 WIDTH = 80
+DOTS = "••••••"
 
 
 def took(seconds: float | None) -> str:
@@ -63,9 +67,9 @@ def cost(microdollars: int | None) -> str:
     return f"${dollars:.3f}" if dollars < 1 else f"${dollars:,.2f}"
 
 
-def arguments(args: dict[str, Any]) -> str:
-    """The arguments of a call as code: order_id="A-1002", limit=3."""
-    return ", ".join(f"{name}={short(value)}" for name, value in args.items())
+def arguments(args: dict[str, Any], secret: Collection[str] = ()) -> str:
+    """The arguments of a call as code: order_id="A-1002", limit=3. Secret ones are dots."""
+    return ", ".join(f"{name}={DOTS if name in secret else short(value)}" for name, value in args.items())
 
 
 def short(value: Any, width: int = WIDTH) -> str:

@@ -31,7 +31,12 @@ export function fieldsOf(schema: Schema, args: { [key: string]: Json }): Field[]
 /** Whether the schema marks an argument as secret. */
 export function isSecret(schema: Schema, name: string): boolean {
   const own = resolve(record((record(schema.properties) ?? {})[name]) ?? {}, schema);
-  return own.writeOnly === true || own.format === "password" || own["x-secret"] === true;
+  return own.writeOnly === true || own.format === "password";
+}
+
+/** The secret arguments among those of a call: marked by its schema, or by its row. */
+export function secretsOf(args: { [key: string]: Json }, schema: Schema | undefined, marked: readonly string[] = []): ReadonlySet<string> {
+  return new Set([...marked, ...Object.keys(args).filter((name) => schema !== undefined && isSecret(schema, name))]);
 }
 
 function fieldOf(name: string, own: Schema, root: Schema, optional: boolean): Field {

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { Connection } from "../model";
 import type { Json } from "../types";
 import { Button } from "./buttons";
-import { count, isCut, json, size, visible } from "./words";
+import { count, DOTS, isCut, json, size, visible } from "./words";
 
 const LINES = 20;
 const LONG = 2000;
@@ -25,7 +25,7 @@ export function Value({ value, path, connection, secret = false }: ValueProps): 
   if (secret) {
     return (
       <span class="wb-code">
-        •••••• <span class="wb-dim">secret</span>
+        {DOTS} <span class="wb-dim">secret</span>
       </span>
     );
   }

@@ -98,10 +98,13 @@ function write(value: Json, indent: number, margin: string): string {
   return join("{", Object.keys(record).map((key) => `${JSON.stringify(key)}: ${write(record[key] as Json, indent, inner)}`), "}");
 }
 
+/** What stands for a secret. */
+export const DOTS = "••••••";
+
 /** Arguments in one line: order_id "A-1002", reason "ordered twice". */
-export function argumentsLine(args: { [key: string]: Json }): string {
+export function argumentsLine(args: { [key: string]: Json }, secret: ReadonlySet<string> = new Set()): string {
   return Object.keys(args)
-    .map((name) => `${name} ${oneLine(args[name] as Json)}`)
+    .map((name) => `${visible(name)} ${secret.has(name) ? DOTS : oneLine(args[name] as Json)}`)
     .join(", ");
 }
 

@@ -8,10 +8,11 @@ import { Lane } from "../parts/bars";
 import { Card } from "../parts/card";
 import type { Folds } from "../parts/live";
 import { memo } from "../parts/memo";
+import { secretsOf } from "../parts/schema";
 import { Drawing, Shape } from "../parts/shapes";
 import { Stream } from "../parts/stream";
 import { Value } from "../parts/values";
-import { argumentsLine, clock, count, elapsed, isCut, json, oneLine, plural, tail, took, utc } from "../parts/words";
+import { argumentsLine, clock, count, DOTS, elapsed, isCut, json, oneLine, plural, tail, took, utc } from "../parts/words";
 import type { CallRow, Failure, Json, MessageRow, Row, StepRow } from "../types";
 
 export interface RowContext {
@@ -115,7 +116,7 @@ function Call({ row, index, open, context }: { row: CallRow; index: number; open
             <span class="wb-heard">{status}</span>
           </span>
           <span class="wb-row-line">
-            <b class="wb-code">{row.tool}</b> <span class="wb-line-args">{argumentsLine(row.args)}</span> <Ending row={row} gone={context.gone} />
+            <b class="wb-code">{row.tool}</b> <span class="wb-line-args">{argumentsLine(row.args, hidden(row))}</span> <Ending row={row} gone={context.gone} />
           </span>
         </button>
         <Lane axis={context.axis} spans={frozen(row.spans, context)} now={context.now} />
@@ -130,6 +131,16 @@ function Call({ row, index, open, context }: { row: CallRow; index: number; open
 function frozen(spans: Row["spans"], context: RowContext): Row["spans"] {
   if (!context.gone) return spans;
   return spans.map((span) => (span.ended_at === null && span.how === "running" ? { ...span, ended_at: context.now, how: "cut" } : span));
+}
+
+/** The secret arguments of a call. */
+function hidden(row: CallRow): ReadonlySet<string> {
+  return secretsOf(row.args, row.approval?.schema, row.secret);
+}
+
+function masked(row: CallRow): { [key: string]: Json } {
+  const secret = hidden(row);
+  return secret.size === 0 ? row.args : Object.fromEntries(Object.entries(row.args).map(([name, value]) => [name, secret.has(name) ? DOTS : value]));
 }
 
 /** What a call came to, in the row: its result, its note, or what it was doing when the kernel went. */
@@ -163,7 +174,7 @@ function Inside({ row, index, context }: { row: CallRow; index: number; context:
     <div class={`wb-inside${waits ? " wb-inside-waits" : ""}`}>
       {!waits && !plain(row.args) && (
         <Sub label="arguments" hidden="slim">
-          <Value value={row.args} path={`${path}/args`} connection={context.connection} />
+          <Value value={masked(row)} path={`${path}/args`} connection={context.connection} />
         </Sub>
       )}
       {row.approval !== null && !waits && (
