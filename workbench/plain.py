@@ -108,7 +108,8 @@ def _ordered(tagged: Any) -> Any:
     if type(tagged) is not dict:
         return tagged
     if tagged.get("$") == "dict":
-        return {"$": "dict", "v": sorted(([key, _ordered(item)] for key, item in tagged["v"]), key=lambda pair: str(pair[0]))}
+        pairs = [[key, _ordered(item)] for key, item in tagged["v"]]
+        return {"$": "dict", "v": sorted(pairs, key=lambda pair: str(pair[0]))}
     return {key: _ordered(item) for key, item in tagged.items()}
 
 
@@ -201,8 +202,11 @@ def _seconds(value: dt.timedelta) -> list[int]:
     return [value.days, value.seconds, value.microseconds]
 
 
+SECOND = " again"
+"""What follows a time that the clocks showed for the second time that night."""
+
 _TO_TEXT: dict[type, tuple[str, Callable[[Any], Any]]] = {
-    dt.datetime: ("datetime", dt.datetime.isoformat),
+    dt.datetime: ("datetime", lambda value: value.isoformat() + (SECOND if value.fold else "")),
     dt.date: ("date", dt.date.isoformat),
     dt.timedelta: ("timedelta", _seconds),
     Decimal: ("decimal", str),
@@ -211,7 +215,7 @@ _TO_TEXT: dict[type, tuple[str, Callable[[Any], Any]]] = {
 }
 
 _FROM_TAG: dict[str, Callable[[Any], Any]] = {
-    "datetime": dt.datetime.fromisoformat,
+    "datetime": lambda text: _datetime(text),
     "date": dt.date.fromisoformat,
     "timedelta": lambda parts: dt.timedelta(*parts),
     "decimal": Decimal,
@@ -224,14 +228,22 @@ _FROM_TAG: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def _datetime(text: str) -> dt.datetime:
+    if text.endswith(SECOND):
+        return dt.datetime.fromisoformat(text.removesuffix(SECOND)).replace(fold=1)
+    return dt.datetime.fromisoformat(text)
+
+
 def _untag(value: dict[str, Any]) -> Any:
     tag = value.get("$")
     if tag is None:
         return value
+    if type(tag) is not str or tag not in _FROM_TAG:
+        raise BadInput(f"the stored tag {tag!r} is not one this version knows; it was written by a newer one")
     try:
         return _FROM_TAG[tag](value["v"])
-    except KeyError:
-        raise BadInput(f"the stored tag {tag!r} is not one this version knows; it was written by a newer one") from None
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise BadInput(f"the stored {tag} {value.get('v')!r} cannot be read: {error}; the row was changed by hand") from None
 
 
 _read_tagged = json.JSONDecoder(object_hook=_untag).decode
@@ -255,8 +267,8 @@ class Shape:
             except NotPlain:
                 if self.annotation is None:
                     raise
-        adapter = self.adapter()
         try:
+            adapter = self.adapter()
             plain = adapter.dump_python(value, mode="json", warnings="error")
             text = _write({"$": "typed", "v": _tagged(plain, path, DEPTH)})
             same = self.decode(text) == value

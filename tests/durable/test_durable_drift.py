@@ -46,9 +46,7 @@ def steps(ran: list[str], *names: str, hang: bool = False) -> Any:
 
 async def test_a_renamed_step_does_not_run(place: Place) -> None:
     ran: list[str] = []
-    handle = await drifted(
-        place, steps(ran, "charge", hang=True), steps(ran, "bill"), recorded=1, max_attempts=1
-    )
+    handle = await drifted(place, steps(ran, "charge", hang=True), steps(ran, "bill"), recorded=1, max_attempts=1)
     await until(lambda: handle.status == "crashed")
 
     assert ran == ["charge"]
