@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from views import inbox, process, run
+
+from workbench.widgets import static_twin
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -100,6 +103,32 @@ def test_nothing_scrolls_sideways_at_320_pixels(browser: Browser, address: str, 
     page.screenshot(path=str(SHOTS / f"{scenario}-320.png"), full_page=True)
     page.close()
     assert (wide, whole) == ([], 320)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["run", "inbox", "process"])
+def test_a_saved_picture_is_sound_and_fits_320_pixels(browser: Browser, address: str, kind: str, theme: str) -> None:
+    view = {"run": run(), "inbox": inbox(), "process": process()}[kind]
+    page = browser.new_page(viewport={"width": 892, "height": 700}, device_scale_factor=2, java_script_enabled=True)
+    page.goto(address)
+    style = "--jp-layout-color1:#212121;background:#111" if theme == "dark" else ""
+    light = "false" if theme == "dark" else "true"
+    page.set_content(
+        f'<html lang="en"><title>x</title><body data-jp-theme-light="{light}" style="margin:0;{style}">'
+        f"<main id='page'>{static_twin.html(view)}</main>"
+    )
+    page.add_script_tag(path=str(AXE))
+
+    found = page.evaluate("axe.run('#page', {resultTypes: ['violations'], rules: {'heading-order': {enabled: false}}})")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=str(SHOTS / f"twin-{kind}-{theme}.png"), full_page=True)
+    page.set_viewport_size({"width": 320, "height": 700})
+    page.screenshot(path=str(SHOTS / f"twin-{kind}-{theme}-320.png"), full_page=True)
+    width = page.evaluate("document.documentElement.scrollWidth")
+
+    page.close()
+    assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found["violations"]] == []
+    assert width == 320
 
 
 def test_nothing_moves_while_a_text_streams(browser: Browser, address: str) -> None:
