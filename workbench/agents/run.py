@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from workbench.agents.views import RunView
     from workbench.durable.process import DurableProcess
     from workbench.durable.runtime import Runtime
-    from workbench.store.journal import Activation, Entry
+    from workbench.store.journal import Activation, Entry, Host
 
 __all__ = ["Run"]
 
@@ -58,12 +58,21 @@ class Run(Shown):
     @property
     def alive(self) -> bool:
         """Whether it runs, waits to be run, or has ended; False for a killed or cut off run."""
-        if self.state["status"] in FINAL or self.process.elsewhere is not None:
+        if self.state["status"] in FINAL or self.owner is not None:
             return True
         if not self._runtime.worker:
             owned = any(info.owner is not None for info in self._runtime.store.keys_now(key=self.key))
             return owned or not self._runtime.store.activations_now(self.key)
         return self.key in self._runtime.live and self.process.status not in ENDED
+
+    @property
+    def owner(self) -> Host | None:
+        """The other live host that has the run; None while this one may run it."""
+        if self.process.elsewhere is not None or self.process.activation is not None:
+            return self.process.elsewhere
+        mine = self._runtime.store.host.id
+        owners = (info.owner for info in self._runtime.store.keys_now(key=self.key) if info.owner is not None)
+        return next((owner for owner in owners if owner.id != mine), None)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -239,11 +248,8 @@ class Run(Shown):
     def _must_live_here(self, verb: str) -> None:
         if self.state["status"] in FINAL:
             raise RunError(f"run {self.id!r} is {self.status}; there is nothing to {verb}", run=self.id)
-        if self.process.elsewhere is not None:
-            owner = self.process.elsewhere
-            raise RunError(
-                f"run {self.id!r} runs elsewhere, {owner.label} (pid {owner.pid}); {verb} it there", run=self.id
-            )
+        if (owner := self.owner) is not None:
+            raise RunError(f"run {self.id!r} runs elsewhere, {owner.label}; {verb} it there", run=self.id)
 
     def _tell(self) -> None:
         self.process.states.tell()
@@ -254,7 +260,7 @@ class Run(Shown):
         store = self._runtime.store
         live_ledger = self.live.ledger if self.process.activation is not None else None
         lives = store.activations_now(self.key)
-        alive = self.alive
+        alive, owner = self.alive, self.owner
         facts = Facts(
             id=self.id,
             key=self.key,
@@ -266,7 +272,7 @@ class Run(Shown):
             lives=lives,
             alive=alive,
             killed_by=None if alive else self.process.held_by or _killer(lives),
-            elsewhere=_elsewhere(self.process),
+            elsewhere=owner.label if owner is not None else None,
             requests=[request for request in self._runtime.requests.known() if request.key == self.key],
             text=self.live.text if alive else {},
             turn_began=self.live.began,
@@ -334,10 +340,6 @@ def _given_up(state: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
 
 def _killer(lives: list[Activation]) -> str | None:
     return lives[-1].by if lives and lives[-1].how == "killed" else None
-
-
-def _elsewhere(process: DurableProcess) -> str | None:
-    return None if process.elsewhere is None else f"{process.elsewhere.label}, pid {process.elsewhere.pid}"
 
 
 def _read_history(facts: Facts, entries: list[Entry], *, records: bool) -> None:

@@ -117,9 +117,6 @@ class Runs:
         )
 
     def __getitem__(self, id: str) -> Run:
-        run = self._runs.get(id)
-        if run is not None:
-            return run
         infos = self._runtime.store.keys_now(key=_key(id))
         if not infos or not infos[0].definition.startswith(AGENT):
             raise NoCode(f"no run {id!r} in this store; bench.runs.find() lists them", name=id)
@@ -151,6 +148,8 @@ class Runs:
             known = self._agents.get(agent)
             model = known.model_name if known is not None else "no code here"
             run = self._runs[id] = Run(self._runtime, process, id, agent, model, self._live.setdefault(id, Live()))
+        if (owner := run.owner) is not None:
+            run.process.follow(owner)
         return run
 
     def _definition(self, name: str) -> DurableDefinition:

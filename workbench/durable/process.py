@@ -134,6 +134,7 @@ class DurableProcess(Handle):
             self._watch()
         elif not self._is_at_work():
             self._runtime.live[self.key] = self
+            self.elsewhere = None  # unless the claim says otherwise
             self._how = ""
             self._anew = False
             self._begin()
@@ -481,6 +482,12 @@ class DurableProcess(Handle):
         await self._release("fenced")
         self._become("disposed")
 
+    def follow(self, owner: Host) -> None:
+        """Follow a key that another host has, without asking for it. Does nothing while it lives here."""
+        if not self._is_at_work():
+            self.elsewhere = owner
+            self._watch()
+
     def _watch(self) -> None:
         """Follow what is committed, without a claim."""
         if self.key not in self._runtime.following:
@@ -494,10 +501,10 @@ class DurableProcess(Handle):
             if info.snapshot is not None:
                 self.states.publish(info.snapshot)
                 self._become("running")
-            if info.owner is None and self.elsewhere is not None:
-                self.elsewhere = None
-                if self.key not in self._runtime.held:
-                    self.start()
+            ours = info.owner is None or info.owner.id == self._runtime.store.host.id
+            before, self.elsewhere = self.elsewhere, None if ours else info.owner
+            if before is not None and info.owner is None and self.key not in self._runtime.held:
+                self.start()
         self.states.tell()
 
     def _is_living(self) -> bool:

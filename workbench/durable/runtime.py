@@ -137,7 +137,9 @@ class Runtime:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def tick(self) -> int:
-        """One pass of the scheduler: wake what is due; gives how many keys were."""
+        """One pass of the scheduler: wake what is due; gives how many keys were. What a dead host had is woken."""
+        for process in list(self.following.values()):
+            await process.refresh()
         woken = 0
         while True:
             now = self.clock.now()
