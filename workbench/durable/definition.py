@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.durable.keys import KeyMaker, key_maker
 from workbench.errors import BadInput
+from workbench.plain import decode
 from workbench.process.definition import Body, Definition
 
 __all__ = ["DurableDefinition", "durable"]
@@ -40,9 +41,29 @@ class DurableDefinition(Definition):
         self.max_attempts = max_attempts
         self.key_of = key_maker(key, list(self.signature.parameters)[1:], self.name)
 
+    def restore(self, key: str, text: str, version: int) -> tuple[str, Any]:
+        """The stored state `text` of `version` as this version has it: its text, and the value that the body gets.
+
+        Raises: BadInput when it is of another version and there is no `migrate`; what `migrate` raises.
+        """
+        shape = self.shapes[1]
+        if version != self.version:
+            if self.migrate is None:
+                raise BadInput(
+                    f"{key!r} has a state of version {version} and {self.name} is version {self.version}; "
+                    "give the definition a migrate=…"
+                )
+            text = shape.encode(self.migrate(decode(text), version), "the migrated state")
+        return text, shape.decode(text)
+
 
 def durable(
-    *, key: str | KeyMaker, name: str | None = None, version: int = 0, migrate: Migrate | None = None, max_attempts: int = 3
+    *,
+    key: str | KeyMaker,
+    name: str | None = None,
+    version: int = 0,
+    migrate: Migrate | None = None,
+    max_attempts: int = 3,
 ) -> Callable[[Body], DurableDefinition]:
     """Make an async generator function a durable process definition.
 
@@ -50,4 +71,6 @@ def durable(
     turns an older one into this one when it is loaded. A message that fails `max_attempts` times is set aside.
     Raises: BadInput for an option that cannot be.
     """
-    return lambda body: DurableDefinition(body, key=key, name=name, version=version, migrate=migrate, max_attempts=max_attempts)
+    return lambda body: DurableDefinition(
+        body, key=key, name=name, version=version, migrate=migrate, max_attempts=max_attempts
+    )

@@ -1,16 +1,24 @@
 """Sending: messages on their way to a process that does not live here yet, and whoever waits to hear of them.
 
-Knows nothing of where they go.
+They are delivered in the order in which they were sent, by whoever comes first: a life of the process here, or a post
+to where it lives.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ProcessEnded
+from workbench.process.calls import fail
 
-__all__ = ["Sent", "link"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from workbench.durable.activation import Activation, Callers
+
+__all__ = ["Outbox", "Sent", "link"]
 
 
 class Sent:
@@ -23,6 +31,55 @@ class Sent:
         self.message = message
         self.id = id
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+
+class Outbox:
+    """What waits for the next life of a process: messages, and the callers that the last one left waiting."""
+
+    __slots__ = ("_callers", "_messages")
+
+    def __init__(self) -> None:
+        self._messages: deque[Sent] = deque()
+        self._callers: Callers = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._messages)
+
+    def put(self, sent: Sent) -> None:
+        """Keep a message."""
+        self._messages.append(sent)
+
+    def keep(self, callers: Callers) -> None:
+        """Keep callers whose calls are in the log."""
+        self._callers = callers
+
+    def deliver(self, activation: Activation) -> None:
+        """Give everything to a life that begins."""
+        activation.adopt(self._callers)
+        self._callers = {}
+        while self._messages:
+            sent = self._messages.popleft()
+            if sent.id is None:
+                link(activation.append(sent.text), sent.future)
+            else:
+                link(activation.call(sent.message, sent.text, sent.id), sent.future)
+
+    def post(self, post: Callable[[Sent], asyncio.Future[Any]]) -> None:
+        """Send every message to where the process lives."""
+        while self._messages:
+            sent = self._messages.popleft()
+            link(post(sent), sent.future)
+
+    def fail(self, words: str, cause: BaseException | None) -> None:
+        """Tell everyone that there is no next life."""
+        waiting = [sent.future for sent in self._messages]
+        waiting += [caller for callers in self._callers.values() for caller in callers]
+        for future in waiting:
+            error = ProcessEnded(words)
+            error.__cause__ = cause
+            fail(future, error)
+        self._messages.clear()
+        self._callers = {}
 
 
 def link(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:
