@@ -158,6 +158,40 @@ async def test_a_command_runs_at_home_and_is_answered(front: FrontEnd, board: Bo
     assert front.sent("reply") == [{"kind": "reply", "id": "c1", "ok": {"status": "approved"}}]
 
 
+async def test_what_became_true_goes_down_before_the_answer(front: FrontEnd, board: Board) -> None:
+    window = Window(board)
+
+    async def command(name: str, args: dict[str, Any]) -> dict[str, Any]:
+        board.change(status="completed")
+        return {}
+
+    board.command = command  # type: ignore[method-assign]
+    front.say(window, {"id": "c1", "kind": "command", "command": "approve", "args": {}})
+    await idle()
+
+    assert [message["kind"] for message in front.sent()][:2] == ["patch", "reply"]
+
+
+async def test_ten_thousand_tokens_cost_three_times_their_text_at_most(
+    front: FrontEnd, board: Board, hand_paced: HandTimers
+) -> None:
+    board.change(rows=[{"text": ""}])
+    window = Window(board)
+    words = [f"word{number} " for number in range(6000)]
+    text = ""
+
+    for word in words:  # 200 words a second
+        text += word
+        board.change(rows=[{"text": text}])
+        await idle()
+        hand_paced.pass_to(hand_paced.at + 0.005)
+
+    patches = front.sent("patch")
+    assert len(patches) <= 20 * 0.005 * len(words) + 1
+    assert sum(len(json.dumps(message)) for message in patches) <= 3 * len(text)
+    assert window.state["rows"][0]["text"].startswith(text[:1000])
+
+
 async def test_a_refused_command_says_why(front: FrontEnd, board: Board, refusal: AlreadyDecided) -> None:
     window = Window(board)
     board.outcome = refusal

@@ -20,6 +20,8 @@ export interface Model {
 export type Phase = "greeting" | "live" | "gone";
 export type Outcome = { ok: Json } | { error: string };
 
+const PATIENCE = 3000;
+
 export const GONE = "The kernel is gone; nothing is known of this command. Start a kernel and look at the journal";
 
 export class Connection<View> {
@@ -29,11 +31,14 @@ export class Connection<View> {
   goneAt: number | null = null;
   /** Why the kernel could not make the view, when it could not. */
   failure: string | null = null;
+  /** Whether the kernel has let a greeting wait for too long: it is busy in a cell, or this is a saved picture. */
+  late = false;
   /** How far the kernel's clock is ahead of this one, in seconds. */
   ahead = 0;
 
   private revision: number;
   private asked = false;
+  private patience: ReturnType<typeof setTimeout> | null = null;
   private counter = 0;
   private readonly prefix = Math.random().toString(36).slice(2, 10);
   private readonly waiting = new Map<string, (outcome: Outcome) => void>();
@@ -76,6 +81,7 @@ export class Connection<View> {
   }
 
   close(): void {
+    this.wait(false);
     for (const undo of this.undo.splice(0)) undo();
     this.listeners.clear();
   }
@@ -87,11 +93,23 @@ export class Connection<View> {
 
   private greet(): void {
     this.asked = true;
+    this.wait(true);
     if (this.send({ kind: "hello" }) && this.phase === "gone") {
       this.phase = "greeting";
       this.goneAt = null;
       this.tell();
     }
+  }
+
+  private wait(on: boolean): void {
+    if (this.patience !== null) clearTimeout(this.patience);
+    this.patience = on ? setTimeout(() => this.grow(), PATIENCE) : null;
+    if (!on) this.late = false;
+  }
+
+  private grow(): void {
+    this.late = this.phase === "greeting";
+    this.tell();
   }
 
   private send(content: Json): boolean {
@@ -106,6 +124,7 @@ export class Connection<View> {
 
   private lose(): void {
     if (this.phase === "gone") return;
+    this.wait(false);
     this.phase = "gone";
     this.goneAt = this.localNow();
     for (const id of [...this.waiting.keys()]) this.settle(id, { error: GONE });
@@ -129,6 +148,7 @@ export class Connection<View> {
 
   private takeWhole(revision: number, state: Json, answered: boolean): void {
     if (answered) {
+      this.wait(false);
       this.asked = false;
       this.phase = "live";
       this.goneAt = null;

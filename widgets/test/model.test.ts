@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, mock, test } from "node:test";
 import { FakeModel } from "../gallery/fake";
 import { Connection, GONE } from "../src/model";
 
@@ -117,6 +117,23 @@ describe("the connection", () => {
     model.emit("comm_live_update");
 
     assert.deepEqual([connection.phase, connection.goneAt], ["live", null]);
+  });
+
+  test("says when a greeting is not answered, as in a saved picture, until it is", () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const model = new FakeModel(state, 1, false);
+      const connection = new Connection<View>(model);
+
+      mock.timers.tick(2999);
+      assert.equal(connection.late, false);
+      mock.timers.tick(1);
+      assert.equal(connection.late, true);
+      model.say({ kind: "whole", revision: 1, state });
+      assert.deepEqual([connection.late, connection.phase], [false, "live"]);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   test("sends no command before the kernel has answered", async () => {

@@ -203,8 +203,9 @@ class Window(anywidget.AnyWidget):
             log.exception("the command %r failed", command)
             answer = {"error": f"{type(error).__name__}: {error}"}
         finally:
-            self.send({"kind": "reply", "id": id, **answer})
-            self._changed()
+            if self._open:
+                self._send_patch()  # first what became true: a decided card is gone before it can be pressed again
+                self.send({"kind": "reply", "id": id, **answer})
 
     def _read(self, path: str, start: int = 0) -> dict[str, Any]:
         """A part of a long text of the view, from character `start`."""

@@ -153,6 +153,10 @@ export function lineFor(connection: Connection<unknown>, has: string): NowLine |
     const text = `${has} Start a kernel and run the cell that opens the bench.`;
     return { tone, shape: "unplugged", strong: `The kernel is gone${since}.`, text, action: null };
   }
+  if (connection.late) {
+    const text = "It is busy in a cell, or this is a saved picture. Buttons act when it answers.";
+    return { tone, shape: "unplugged", strong: "The kernel has not answered.", text, action: null };
+  }
   if (connection.failure !== null) {
     return { tone: "red", shape: "failed", strong: "This view could not be made:", text: connection.failure, action: null };
   }

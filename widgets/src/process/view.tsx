@@ -21,7 +21,7 @@ export function ProcessPanel({ connection }: { connection: Connection<ProcessVie
 function Inspector({ view, connection }: { view: ProcessView; connection: Connection<ProcessView> }): JSX.Element {
   const wide = connection as unknown as Connection<unknown>;
   const live = connection.phase === "live";
-  const gone = connection.phase === "gone";
+  const gone = connection.phase === "gone" || connection.late;
   const now = useSecond(connection, view.next_wake !== null && !gone);
   const folds = useFolds(view.key ?? view.name);
   const root = useRef<HTMLDivElement>(null);

@@ -32,7 +32,7 @@ interface PanelProps {
 function Panel({ view, connection, paused, setPaused }: PanelProps): JSX.Element {
   const wide = connection as unknown as Connection<unknown>;
   const ended = view.ended_at !== null;
-  const gone = connection.phase === "gone";
+  const gone = connection.phase === "gone" || connection.late;
   const live = connection.phase === "live";
   const now = useSecond(connection, !ended && !gone && view.alive && paused === null);
   const folds = useFolds(view.id);
