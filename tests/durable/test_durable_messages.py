@@ -452,3 +452,40 @@ async def test_the_same_code_again_disturbs_nobody(place: Place) -> None:
     await settle()
 
     assert handle.epoch == epoch
+
+
+@pytest.mark.parametrize("swallowed", [Exception, BaseException])
+async def test_a_body_that_begins_again_for_ever_commits_nothing_more(
+    place: Place, swallowed: type[BaseException]
+) -> None:
+    rounds = []
+
+    @durable(key="stubborn:{id}", name="stubborn")
+    async def stubborn(ctx, id: str):
+        yield 0
+        while len(rounds) < 5:
+            rounds.append(1)
+            try:
+                async for message in ctx:
+                    await asyncio.sleep(3600)
+                    yield message
+            except swallowed:
+                pass
+
+    bench = await place.open(stubborn)
+    handle = bench.lookup(stubborn, id="a")
+    await handle.cast(7)
+    await until(lambda: handle.activation is not None and handle.activation.in_hand is not None)
+    beating = asyncio.ensure_future(_beats(handle._task))
+    await handle.dispose()
+
+    assert await beating > (10 if swallowed is BaseException else 0)
+    assert (await bench.store.key_info("stubborn:a")).cursor == 0
+
+
+async def _beats(task: asyncio.Task[None]) -> int:
+    beats = 0
+    while not task.done():
+        await asyncio.sleep(0)
+        beats += 1
+    return beats

@@ -440,3 +440,32 @@ async def test_disposing_while_it_restarts_ends_it() -> None:
     await ending
 
     assert handle.status == "disposed"
+
+
+@pytest.mark.parametrize("swallowed", [Exception, BaseException])
+async def test_a_body_that_begins_again_for_ever_leaves_the_loop_alone(swallowed: type[BaseException]) -> None:
+    rounds = []
+
+    @process
+    async def stubborn(ctx):
+        yield 0
+        while len(rounds) < 5:
+            rounds.append(1)
+            try:
+                async for message in ctx:
+                    yield message
+            except swallowed:
+                pass
+
+    handle = spawn(stubborn)
+    await handle.until(lambda state: True)
+    ended = handle.dispose()
+    beats = 0
+    async with asyncio.timeout(20):
+        while not handle._task.done():
+            await asyncio.sleep(0)
+            beats += 1
+    await ended
+
+    assert len(rounds) == (2 if swallowed is Exception else 5)
+    assert beats > 10

@@ -22,6 +22,7 @@ from workbench.durable.receipt import Receipt
 from workbench.durable.steps import Ledger
 from workbench.errors import CallRefused, Disposed, Fenced, ProcessEnded, StoreBroken
 from workbench.plain import decode, digest, encode
+from workbench.process.mailbox import PAUSE
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
 
 __all__ = ["Activation", "Callers", "Delivery"]
@@ -72,6 +73,7 @@ class Activation:
         self._callers: Callers = {}
         self._taker: asyncio.Future[None] | None = None
         self._peek: Callable[[str], None] | None = None
+        self._told = False
 
     def append(self, text: str, call_id: str | None = None, receipt: Receipt | None = None) -> asyncio.Future[int]:
         """Log a message and deliver it once it is in the journal; then its receipt is told. Gives the future of its number."""
@@ -85,10 +87,18 @@ class Activation:
         """Deliver a message of the log that was not acknowledged."""
         if logged.call_id is not None:
             self._digests[logged.call_id] = digest(decode(logged.message))
-        self.inbox.append(Delivery(logged.seq, logged.message, logged.call_id, again=True))
-        self._wake()
+        self._arrive(Delivery(logged.seq, logged.message, logged.call_id, again=True))
         if self._peek is not None:
             self._peek(logged.message)
+
+    def _arrive(self, delivery: Delivery) -> None:
+        """Queue a message by its number: what was posted elsewhere may be heard of before what was sent here."""
+        inbox = self.inbox
+        at = len(inbox)
+        while at and inbox[at - 1].seq > delivery.seq:
+            at -= 1
+        inbox.insert(at, delivery)
+        self._wake()
 
     def peek(self, arrived: Callable[[str], None]) -> None:
         """Show the messages behind the one in hand to `arrived`, now and as they come, until it is acknowledged."""
@@ -122,8 +132,7 @@ class Activation:
             return
         error = written.exception()
         if error is None:
-            self.inbox.append(Delivery(written.result(), text, call_id))
-            self._wake()
+            self._arrive(Delivery(written.result(), text, call_id))
             if self._peek is not None:
                 self._peek(text)
             return
@@ -132,23 +141,44 @@ class Activation:
             self._fail(call_id, error)
 
     async def next(self) -> Delivery | None:
-        """Commit what is in hand, then the next message, waited for; None once closed. Raises: the signal that broke the activation."""
+        """Commit what is in hand, then the next message, waited for; None once closed.
+
+        Raises: the signal that broke the activation; Disposed for what was in hand when it closed.
+        """
+        if self._is_over():
+            await self._no_more()
+            return None
         await self.finish()
         while not self.inbox:
-            if self.broken is not None:
-                raise self.broken
-            if self.closed:
+            if self._is_over():
+                await self._no_more()
                 return None
             self._taker = asyncio.get_running_loop().create_future()
             try:
                 await self._taker
             finally:
                 self._taker = None
-        if self.broken is not None:
-            raise self.broken
-        if self.closed:
+        if self._is_over():
+            await self._no_more()
             return None
         return await self._hand_out(self.inbox.popleft())
+
+    def _is_over(self) -> bool:
+        return self.closed or self.broken is not None
+
+    async def _no_more(self) -> None:
+        """The end, told once as the end of the iteration where nothing is lost by it.
+
+        A body that asks on gets the signal, and each time later, so that one that swallows it leaves the loop its time.
+        """
+        told, self._told = self._told, True
+        if told:
+            await asyncio.sleep(PAUSE)
+        if self.broken is None and (told or self.in_hand is not None):
+            words = f"with message {self.in_hand.seq} in hand; it is delivered again" if self.in_hand else "and asks on"
+            raise Disposed(f"{self.key!r} was disposed {words}")
+        if self.broken is not None:
+            raise self.broken
 
     async def skip(self) -> Delivery:
         """Pass over the cast in hand for the message behind it; its acknowledgement covers both."""

@@ -14,9 +14,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from workbench.errors import BadInput
+from workbench.errors import BadInput, Disposed
 
-__all__ = ["Mailbox"]
+__all__ = ["PAUSE", "Mailbox"]
+
+PAUSE = 0.1
+"""Seconds that a body waits when it asks on after its end."""
 
 M = TypeVar("M")
 
@@ -24,7 +27,7 @@ M = TypeVar("M")
 class Mailbox(Generic[M]):
     """A queue with one taker. `bound` is the most it holds (None for no bound); `dropped` is called with what falls out."""
 
-    __slots__ = ("_bound", "_dropped", "_messages", "_taker", "closed")
+    __slots__ = ("_bound", "_dropped", "_messages", "_taker", "_told", "closed")
 
     def __init__(self, bound: int | None = None, dropped: Callable[[M], None] | None = None) -> None:
         if bound is not None and (type(bound) is not int or bound < 0):
@@ -33,6 +36,7 @@ class Mailbox(Generic[M]):
         self._dropped = dropped
         self._messages: deque[M] = deque()
         self._taker: asyncio.Future[None] | None = None
+        self._told = False
         self.closed = False
 
     def __len__(self) -> int:
@@ -58,7 +62,11 @@ class Mailbox(Generic[M]):
             self._drop(oldest)
 
     async def take(self) -> M:
-        """The oldest message, waited for. Raises: StopAsyncIteration once closed."""
+        """The oldest message, waited for.
+
+        Raises: StopAsyncIteration once closed; Disposed, each time later, for who asks on, so that a body that begins
+        its iteration again and again ends and does not take the loop with it.
+        """
         while not self.closed:
             if self._messages:
                 return self._messages.popleft()
@@ -67,6 +75,10 @@ class Mailbox(Generic[M]):
                 await self._taker
             finally:
                 self._taker = None
+        if self._told:
+            await asyncio.sleep(PAUSE)
+            raise Disposed("the process was disposed, and its body asks on")
+        self._told = True
         raise StopAsyncIteration
 
     def skip_to_newest(self, skippable: Callable[[M], bool]) -> list[M]:
