@@ -28,6 +28,7 @@ async def test_the_buttons_kill_recover_and_approve(tmp_path):
         await nb.click("Approve")
         await nb.run_until("second")
 
+        await nb.until(lambda: nb.widget("second")["status"] == "waiting", "the second run to ask")
         await nb.click("Kill", in_="second")
         await nb.until(lambda: not nb.widget("second")["alive"], "the view to show the kill")
         killed = nb.widget("second")
