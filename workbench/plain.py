@@ -261,12 +261,14 @@ class Shape:
 
     def encode(self, value: object, path: str = "value") -> str:
         """The text of a value of this type. Raises: NotPlain when it would not come back equal."""
+        refused: NotPlain | None = None
         if not self.strict:
             try:
                 return encode(value, path)
-            except NotPlain:
+            except NotPlain as error:
                 if self.annotation is None:
                     raise
+                refused = error
         try:
             adapter = self.adapter()
             plain = adapter.dump_python(value, mode="json", warnings="error")
@@ -275,6 +277,8 @@ class Shape:
         except NotPlain:
             raise
         except Exception as error:
+            if refused is not None and refused.path != path:  # it names the place inside the value
+                raise refused from error
             raise NotPlain(
                 f"{path} is a {type(value).__qualname__} and does not fit {self.annotation!r}: {error}", path=path
             ) from error

@@ -98,9 +98,10 @@ def in_thread(
 def _guarded(function: Callable[..., Any], args: tuple[Any, ...], name: str) -> Any:
     try:
         return function(*args)
-    except StopIteration as error:
+    except (StopIteration, GeneratorExit) as error:
+        kind = type(error).__name__
         raise StepMisuse(
-            f"step {name!r} raised StopIteration, which cannot cross an await; use next(iterator, default) or catch it in the function",
+            f"step {name!r} raised {kind}, which cannot cross an await; use next(iterator, default) or catch it inside",
             name=name,
         ) from error
     except RuntimeError as error:
