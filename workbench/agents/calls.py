@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.context import Principal, ToolContext
+from workbench.agents.schema import secret_names
 from workbench.durable.functions import in_thread
 from workbench.errors import NotPlain, Signal, ToolArgumentsInvalid
 from workbench.models.messages import ToolResult
@@ -116,7 +117,8 @@ class ToolCalls:
         def intend() -> dict[str, Any]:
             nonlocal fresh
             fresh = True
-            return {"tool": tool.name, "args": args, "again": tool.idempotent or tool.read_only}
+            again = tool.idempotent or tool.read_only
+            return {"tool": tool.name, "args": args, "again": again, "secret": secret_names(tool.parameters)}
 
         intent = await self._context.step(INTENT, _immediate(intend))
         if not fresh and not (tool.idempotent or tool.read_only):
@@ -252,7 +254,8 @@ def _approved(request: Request, asked: dict[str, Any]) -> tuple[dict[str, Any], 
 def _sentence(tool: Tool, args: dict[str, Any]) -> str:
     """What the call will do, from the tool's description and the arguments."""
     first = (tool.description or tool.name).strip().splitlines()[0].rstrip(".")
-    given = [f"{name} {_quoted(value)}" for name, value in args.items()]
+    hidden = secret_names(tool.parameters)
+    given = [f"{name} {'(secret)' if name in hidden else _quoted(value)}" for name, value in args.items()]
     if not given:
         return f"{first}."
     return (

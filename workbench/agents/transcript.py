@@ -94,7 +94,8 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
     outcome = _named(records, branch, OUTCOME)
     result = decode(outcome.payload) if outcome is not None else None
     request = facts.request(branch)
-    args = decode(intent.payload)["args"] if intent is not None else call.args
+    meant = decode(intent.payload) if intent is not None else {"args": call.args}
+    args = meant["args"]
     status = result["status"] if result is not None else _status(facts, branch, intent is not None)
     spans = _call_spans(facts, branch, intent, outcome, status)
     return {
@@ -103,6 +104,7 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
         "turn": number,
         "tool": call.tool,
         "args": args if args is not None else {"": call.raw},
+        "secret": meant.get("secret", []),
         "call_id": f"{facts.key}#{facts.seq}#{branch}",
         "status": status,
         "note": _note(facts, branch, status, result),
@@ -194,9 +196,11 @@ def _replays(facts: Facts, record: StepRecord) -> list[Span]:
 
 
 def _took(spans: list[Span]) -> float | None:
+    """How long it worked; how long it waited for a person only while that is all there is."""
     if not spans or spans[-1]["ended_at"] is None:
         return None
-    return sum((span["ended_at"] or 0.0) - span["began_at"] for span in spans)
+    worked = [span for span in spans if span["how"] != "waiting"] or spans
+    return sum((span["ended_at"] or 0.0) - span["began_at"] for span in worked)
 
 
 def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.schema import secret_names
 from workbench.widgets import words
 
 if TYPE_CHECKING:
@@ -156,14 +157,8 @@ def _call(row: dict[str, Any]) -> Cell:
 
 def _secret(row: Mapping[str, Any]) -> set[str]:
     """The names of a call's secret arguments."""
-    marked = _marked(row["approval"]["schema"]) if row["approval"] is not None else set()
-    return marked | set(row.get("secret", ()))
-
-
-def _marked(schema: Mapping[str, Any]) -> set[str]:
-    """The arguments that a schema marks as secret."""
-    properties = schema.get("properties", {})
-    return {name for name, own in properties.items() if own.get("writeOnly") or own.get("format") == "password"}
+    marked = secret_names(row["approval"]["schema"]) if row["approval"] is not None else []
+    return {*marked, *row.get("secret", ())}
 
 
 def _bars(view: Mapping[str, Any], spans: list[dict[str, Any]], until: float) -> tuple[Bar, ...]:
@@ -209,7 +204,7 @@ def _approval_row(view: Mapping[str, Any], approval: dict[str, Any]) -> Row:
     else:
         status, when = _decision(approval), words.moment(approval["decided_at"] or approval["asked_at"])
     what = Cell(
-        f"{approval['tool']}({words.arguments(approval['args'], _marked(approval['schema']))})",
+        f"{approval['tool']}({words.arguments(approval['args'], secret_names(approval['schema']))})",
         code=True,
         lines=(" ".join(filter(None, (approval["sentence"], approval["act"]))),),
     )
