@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import time
@@ -112,7 +113,7 @@ async def test_a_store_is_opened_once_and_used_while_open(open_store: OpenStore,
     with pytest.raises(StoreError, match="is open already; close it first"):
         await store.open(label="test", lease=30.0, now=time.time)
 
-    await store.close()
+    await asyncio.gather(store.close(), store.close())
     await store.close()
 
     with pytest.raises(StoreError, match="is not open; await its open"):

@@ -105,6 +105,21 @@ async def test_a_killed_host_is_dead_at_once_even_as_a_zombie(open_store: OpenSt
         assert await store.claim("order:1") is None
 
 
+async def test_the_dead_are_struck_off_by_who_opens_next(open_store: OpenStore, spawn: Spawn) -> None:
+    child, other = await spawn("own", "order:1"), await spawn("own", "order:2")
+    await line(child)
+    await line(other)
+    child.kill()
+    await child.wait()
+
+    store = await open_store()
+
+    hosts = store._reader.execute("SELECT pid FROM hosts ORDER BY id").fetchall()
+    assert hosts == [(other.pid,), (os.getpid(),)]
+    owners = {info.key: info.owner.pid if info.owner else None for info in await store.keys()}
+    assert owners == {"order:1": None, "order:2": other.pid}
+
+
 async def test_a_stopped_host_keeps_its_keys(open_store: OpenStore, spawn: Spawn) -> None:
     later = 10.0**10
     store = await open_store(now=lambda: later)

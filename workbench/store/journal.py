@@ -69,7 +69,7 @@ class Logged:
     call_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # never changed; a frozen one takes longer to make than its row to write
 class StepRecord:
     """What one step of one message left behind.
 
@@ -99,7 +99,7 @@ class DeadLetter:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # as StepRecord
 class Commit:
     """The end of one message: everything in it lands in one transaction.
 

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Member", "forget", "join", "leave", "machine", "read_host", "renew"]
+__all__ = ["LockFile", "Member", "depart", "enter", "join", "leave", "machine", "read_host", "renew"]
 
 INSERT = "INSERT INTO hosts (name, label, pid, boot, locks, until) VALUES (?, ?, ?, ?, ?, ?)"
 DELETE = "DELETE FROM hosts WHERE id = ?"
 RENEW = "UPDATE hosts SET until = ? WHERE id = ?"
 READ = "SELECT name, label, pid, until, boot, locks FROM hosts WHERE id = ?"
+NEIGHBOURS = "SELECT id FROM hosts WHERE boot = ? AND id <> ? AND locks"
 DISOWN = "UPDATE keys SET owner = NULL WHERE owner = ?"
 
 _files: dict[str, LockFile] = {}
@@ -100,34 +101,55 @@ class Member:
     boot: str
 
 
+def enter(path: str) -> LockFile:
+    """The lock file of the store at `path`, to be given back by `depart`."""
+    place = os.path.realpath(path) + "-hosts"
+    with _guard:
+        file = _files.get(place)
+        if file is None:
+            file = _files[place] = LockFile(place)
+        file.users += 1
+        return file
+
+
+def depart(file: LockFile, slot: int | None) -> None:
+    """Give a byte back, and close the lock file after the last store of this process that uses it."""
+    with _guard:
+        if slot is not None:
+            file.free(slot)
+        file.users -= 1
+        if not file.users:
+            del _files[file.path]
+            file.close()
+
+
 def join(
-    connection: sqlite3.Connection, path: str, label: str, until: float, loop: asyncio.AbstractEventLoop
+    connection: sqlite3.Connection, file: LockFile, label: str, until: float, loop: asyncio.AbstractEventLoop
 ) -> Member:
-    """Become a host, inside the transaction that is open on `connection`."""
-    file = _use(os.path.realpath(path) + "-hosts")
+    """Become a host, inside the transaction that is open on `connection`. Strikes off who is certainly dead."""
     name, pid, boot = uuid.uuid4().hex[:12], os.getpid(), machine()
     slot = connection.execute(INSERT, (name, label, pid, boot, True, until)).lastrowid
     assert slot is not None  # an INSERT has one
     locks = file.hold(slot, loop)
     if not locks:
         connection.execute("UPDATE hosts SET locks = 0 WHERE id = ?", (slot,))
-    return Member(slot, Host(name, label, pid, until), file, locks, boot)
+    member = Member(slot, Host(name, label, pid, until), file, locks, boot)
+    _bury(connection, member)
+    return member
+
+
+def _bury(connection: sqlite3.Connection, member: Member) -> None:
+    """Strike off the hosts of this machine whose bytes are free. One that only let its lease run out may come back."""
+    for (slot,) in connection.execute(NEIGHBOURS, (member.boot, member.slot)).fetchall():
+        if member.locks and not member.file.is_held(slot):
+            connection.execute(DISOWN, (slot,))
+            connection.execute(DELETE, (slot,))
 
 
 def leave(connection: sqlite3.Connection, member: Member) -> None:
-    """Be no host any more, and own nothing, inside the transaction that is open. The byte is given back by `forget`."""
+    """Be no host any more, and own nothing, inside the transaction that is open. `depart` gives the byte back."""
     connection.execute(DISOWN, (member.slot,))
     connection.execute(DELETE, (member.slot,))
-
-
-def forget(member: Member) -> None:
-    """Give our byte back, and close the lock file after the last store of this process that uses it."""
-    with _guard:
-        member.file.free(member.slot)
-        member.file.users -= 1
-        if not member.file.users:
-            del _files[member.file.path]
-            member.file.close()
 
 
 def renew(connection: sqlite3.Connection, slot: int, until: float) -> None:
@@ -156,12 +178,3 @@ def machine() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return f"node:{uuid.getnode():x}"
-
-
-def _use(path: str) -> LockFile:
-    with _guard:
-        file = _files.get(path)
-        if file is None:
-            file = _files[path] = LockFile(path)
-        file.users += 1
-        return file

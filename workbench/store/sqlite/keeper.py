@@ -44,6 +44,8 @@ __all__ = ["SQLiteStore"]
 
 T = TypeVar("T")
 
+SHORTEST_BEAT = 0.05
+
 
 class SQLiteStore:
     """The store in the file at `path`, which `open` makes if there is none.
@@ -65,6 +67,11 @@ class SQLiteStore:
         self._check()
         return self._member.host
 
+    @property
+    def idle(self) -> bool:
+        """Whether everything that was queued is committed; for tests that wait until nothing happens any more."""
+        return not self._open or self._writer.idle
+
     async def open(self, *, label: str, lease: float, now: Callable[[], float]) -> None:
         """Connect, make or migrate the tables, join as a host whose lease is `lease` seconds of `now`.
 
@@ -78,26 +85,29 @@ class SQLiteStore:
         self._connection = connection
         self._reader = connect(self.path, timeout=PATIENCE)
         self._ledger = Ledger(connection, self.path, now, relaxed=self.durability == "process")
-        self._writer = Writer(self._ledger, loop, lease / 3)
+        self._writer = Writer(self._ledger, loop, max(lease / 3, SHORTEST_BEAT))
         self._follower = Follower(self._ledger, self._writer, loop)
         self._open = True
+        file = hosts.enter(self.path)
         try:
-            self._member = await self._job(
-                lambda ledger: hosts.join(connection, self.path, label, ledger.at + lease, loop)
-            )
+            self._member = await self._job(lambda ledger: hosts.join(connection, file, label, ledger.at + lease, loop))
         except BaseException:
             await self._disconnect()
+            hosts.depart(file, None)
             raise
         self._ledger.slot, self._ledger.lease, self._ledger.renewed = self._member.slot, lease, now()
 
     async def close(self) -> None:
         """Land what is queued, leave as a host, fold the write-ahead log into the file, and disconnect."""
-        if self._open:
-            try:
-                await self._job(lambda ledger: hosts.leave(ledger.connection, self._member))
-            finally:
-                await self._disconnect()
-                hosts.forget(self._member)
+        if not self._open:
+            return
+        leaving = self._job(lambda ledger: hosts.leave(ledger.connection, self._member))
+        self._open = False
+        try:
+            await leaving
+        finally:
+            await self._disconnect()
+            hosts.depart(self._member.file, self._member.slot)
 
     async def _disconnect(self) -> None:
         self._open = False

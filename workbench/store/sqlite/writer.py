@@ -188,6 +188,8 @@ class Writer:
                 if not self._calls.get(timeout=pause):
                     return
             except Empty:
+                if self._loop.is_closed():  # a host without a loop is dead and renews nothing
+                    return
                 self._beat()
                 continue
             if not self._land_handed():
