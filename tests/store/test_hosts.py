@@ -121,7 +121,7 @@ def test_a_store_whose_loop_is_closed_is_a_dead_host(path: Path) -> None:
 
     assert asyncio.run(take())
     asyncio.run(abandoned._disconnect())
-    hosts.depart(abandoned._member.file, abandoned._member.slot)
+    hosts.forget(abandoned._member)
 
 
 def until(store: SQLiteStore) -> float:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["LockFile", "Member", "depart", "enter", "join", "leave", "machine", "read_host", "renew"]
+__all__ = ["LockFile", "Member", "depart", "enter", "forget", "join", "leave", "machine", "read_host", "renew"]
 
 INSERT = "INSERT INTO hosts (name, label, pid, boot, locks, until) VALUES (?, ?, ?, ?, ?, ?)"
 DELETE = "DELETE FROM hosts WHERE id = ?"
@@ -123,6 +123,11 @@ def depart(file: LockFile, slot: int | None) -> None:
             file.close()
 
 
+def forget(member: Member) -> None:
+    """`depart` for a host that had joined."""
+    depart(member.file, member.slot)
+
+
 def join(
     connection: sqlite3.Connection, file: LockFile, label: str, until: float, loop: asyncio.AbstractEventLoop
 ) -> Member:
@@ -147,7 +152,7 @@ def _bury(connection: sqlite3.Connection, member: Member) -> None:
 
 
 def leave(connection: sqlite3.Connection, member: Member) -> None:
-    """Be no host any more, and own nothing, inside the transaction that is open. `depart` gives the byte back."""
+    """Be no host any more, and own nothing, inside the transaction that is open. `forget` gives the byte back."""
     connection.execute(DISOWN, (member.slot,))
     connection.execute(DELETE, (member.slot,))
 

@@ -107,7 +107,7 @@ class SQLiteStore:
             await leaving
         finally:
             await self._disconnect()
-            hosts.depart(self._member.file, self._member.slot)
+            hosts.forget(self._member)
 
     async def _disconnect(self) -> None:
         self._open = False
