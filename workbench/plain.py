@@ -243,7 +243,9 @@ def _untag(value: dict[str, Any]) -> Any:
     try:
         return _FROM_TAG[tag](value["v"])
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise BadInput(f"the stored {tag} {value.get('v')!r} cannot be read: {error}; the row was changed by hand") from None
+        raise BadInput(
+            f"the stored {tag} {value.get('v')!r} cannot be read: {error}; the row was changed by hand"
+        ) from None
 
 
 _read_tagged = json.JSONDecoder(object_hook=_untag).decode

@@ -94,7 +94,7 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
     outcome = _named(records, branch, OUTCOME)
     result = decode(outcome.payload) if outcome is not None else None
     request = facts.request(branch)
-    meant = decode(intent.payload) if intent is not None else {"args": call.args}
+    meant: dict[str, Any] = decode(intent.payload) if intent is not None else {"args": call.args}
     args = meant["args"]
     status = result["status"] if result is not None else _status(facts, branch, intent is not None)
     spans = _call_spans(facts, branch, intent, outcome, status)

@@ -1,8 +1,10 @@
 """The activation: one life of a key in this kernel, between its body and the journal.
 
-- A message is logged before it is handled, and acknowledged when the body asks for the next one: snapshot, cursor and answers in one commit.
+- A message is logged before it is handled, and acknowledged when the body asks for the next one: snapshot, cursor and
+  answers in one commit.
 - Answers are released after that commit, casts that the body sent to itself are logged with it.
-- The first failed write ends the activation for good: `broken` is sticky, so a body that swallows the signal still cannot go on.
+- The first failed write ends the activation for good: `broken` is sticky, so a body that swallows the signal still
+  cannot go on.
 
 Source: PROCESSES 2.2, 2.3, 2.8, DESIGN rules 4 and 9. Knows nothing of claims, attempts or who drives the body.
 """
@@ -11,19 +13,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future as ThreadFuture
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workbench.durable.answers import answer, check_same, failure, hear
-from workbench.durable.receipt import Receipt
-from workbench.durable.steps import Ledger
+from workbench.durable.steps import Branch, Ledger
 from workbench.errors import CallRefused, Disposed, Fenced, ProcessEnded, StoreBroken
 from workbench.plain import decode, digest, encode
 from workbench.process.mailbox import PAUSE
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future as ThreadFuture
+
+    from workbench.durable.receipt import Receipt
 
 __all__ = ["Activation", "Callers", "Delivery"]
 
@@ -41,10 +46,21 @@ class Delivery:
 
 
 class Activation:
-    """The state of one life. `redeliver` is how long after an append an unacknowledged key comes due again, in seconds."""
+    """The state of one life.
+
+    `redeliver` is how long after an append an unacknowledged key comes due again, in seconds.
+    """
 
     def __init__(
-        self, key: str, name: str, store: Store, loaded: Loaded, *, version: int, redeliver: float, now: Callable[[], float]
+        self,
+        key: str,
+        name: str,
+        store: Store,
+        loaded: Loaded,
+        *,
+        version: int,
+        redeliver: float,
+        now: Callable[[], float],
     ) -> None:
         self.key = key
         self.name = name
@@ -57,6 +73,7 @@ class Activation:
         self.inbox: deque[Delivery] = deque()
         self.in_hand: Delivery | None = None
         self.ledger: Ledger | None = None
+        self.trunk: Branch | None = None
         self.snapshot = loaded.snapshot
         self._handed_out = loaded.snapshot
         self.broken: BaseException | None = None
@@ -69,14 +86,19 @@ class Activation:
         self._answers: dict[str, str] = {}
         self._self_casts: list[str] = []
         self._parked: set[str] = set()
-        self._digests: dict[str, str] = {call.call_id: digest(decode(call.message)) for call in loaded.open_calls if call.call_id}
+        self._digests: dict[str, str] = {
+            call.call_id: digest(decode(call.message)) for call in loaded.open_calls if call.call_id
+        }
         self._callers: Callers = {}
         self._taker: asyncio.Future[None] | None = None
         self._peek: Callable[[str], None] | None = None
         self._told = False
 
     def append(self, text: str, call_id: str | None = None, receipt: Receipt | None = None) -> asyncio.Future[int]:
-        """Log a message and deliver it once it is in the journal; then its receipt is told. Gives the future of its number."""
+        """Log a message and deliver it once it is in the journal; then its receipt is told.
+
+        Gives the future of its number.
+        """
         written = self.store.append(self.key, self.epoch, text, call_id, self.now() + self.redeliver)
         if not isinstance(written, asyncio.Future):
             written = asyncio.ensure_future(written)
@@ -107,7 +129,7 @@ class Activation:
             arrived(delivery.text)
 
     def call(self, message: Any, text: str, id: str) -> asyncio.Future[Any]:
-        """The future of the answer to a call: attached to an open one of that id, read from the journal, or logged as new."""
+        """The future of a call's answer: attached to an open call of that id, read from the journal, or logged as new."""
         mark = digest(message)
         caller: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if id in self._digests:
@@ -161,7 +183,7 @@ class Activation:
         if self._is_over():
             await self._no_more()
             return None
-        return await self._hand_out(self.inbox.popleft())
+        return await self._next_in_hand()
 
     def _is_over(self) -> bool:
         return self.closed or self.broken is not None
@@ -182,11 +204,13 @@ class Activation:
 
     async def skip(self) -> Delivery:
         """Pass over the cast in hand for the message behind it; its acknowledgement covers both."""
-        return await self._hand_out(self.inbox.popleft())
+        return await self._next_in_hand()
 
-    async def _hand_out(self, delivery: Delivery) -> Delivery:
+    async def _next_in_hand(self) -> Delivery:
+        delivery = self.inbox.popleft()
         recorded = await self.store.steps(self.key, delivery.seq) if delivery.again else ()
         self.ledger = Ledger(self.key, delivery.seq, recorded)
+        self.trunk = Branch(self.ledger, "")
         self.in_hand = delivery
         self._handed_out = self.snapshot
         return delivery
@@ -227,7 +251,7 @@ class Activation:
             raise self.write_failed(error) from error
         self.cursor = delivery.seq
         self.in_hand = None
-        self.ledger = None
+        self.ledger = self.trunk = None
         self._peek = None
         for id, envelope in answers.items():
             self._release(id, envelope)
@@ -244,11 +268,16 @@ class Activation:
             self._answers[id] = failure(self._digests[id], "refused", words)
 
     def answer(self, id: str, value: Any) -> None:
-        """Record the answer of a call with the message in hand. Raises: CallRefused when it has one, or is none of this key."""
+        """Record the answer of a call with the message in hand.
+
+        Raises: CallRefused when it has one, or is none of this key.
+        """
         if id in self._answers:
             raise CallRefused(f"{self.name} answered the call {id!r} already; one call has one answer", key=self.key)
         if id not in self._digests:
-            raise CallRefused(f"{self.key!r} has no open call {id!r}; it was answered before, or never made", key=self.key)
+            raise CallRefused(
+                f"{self.key!r} has no open call {id!r}; it was answered before, or never made", key=self.key
+            )
         self._answers[id] = answer(self._digests[id], encode(value, "reply"))
         self._parked.discard(id)
 
@@ -276,7 +305,7 @@ class Activation:
         ledger.records.append(record)
 
     def enter(self, task: asyncio.Task[Any]) -> None:
-        """A task that works for this activation and is cancelled with it; the one that drives the body ends by itself."""
+        """A task that works for this activation and is cancelled with it; the driver's own ends by itself."""
         if task is not self.driver and task not in self._tasks:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -290,7 +319,9 @@ class Activation:
         """Break the activation because a write did not land; gives the signal that its awaits raise."""
         if isinstance(error, Fenced):
             return self.stop(error)
-        return self.stop(StoreBroken(f"a write of {self.key!r} failed, nothing after it is in the journal: {error}", key=self.key))
+        return self.stop(
+            StoreBroken(f"a write of {self.key!r} failed, nothing after it is in the journal: {error}", key=self.key)
+        )
 
     def stop(self, error: BaseException) -> BaseException:
         """Break the activation for good; the first reason stays and is given back."""
@@ -364,6 +395,8 @@ def _for_caller(error: BaseException, key: str) -> Exception:
     """A signal of the activation as an error that a caller can catch."""
     if isinstance(error, Exception):
         return error
-    failed = ProcessEnded(f"{key!r} ended before it answered: {error}; call again with the same id", name=key, status="ended")
+    failed = ProcessEnded(
+        f"{key!r} ended before it answered: {error}; call again with the same id", name=key, status="ended"
+    )
     failed.__cause__ = error
     return failed

@@ -1,6 +1,7 @@
 """Answers: what the journal keeps of a call's end, and how a caller hears it.
 
-- An answer is an envelope with the digest of the call's message, so that one id with another message is a conflict, not a wrong answer.
+- An answer is an envelope with the digest of the call's message, so that one id with another message is a conflict,
+  not a wrong answer.
 - A call that failed for good has an answer too: a retry gets the failure and does not run the work again.
 
 Source: PROCESSES 2.8 and B.4.

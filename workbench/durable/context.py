@@ -1,4 +1,4 @@
-"""The durable context: what `ctx` is in a durable body. A context whose messages are in the journal, with steps, sleeps and requests.
+"""The durable context: what `ctx` is in a durable body, with messages from the journal, steps, sleeps and requests.
 
 Source: DESIGN 2, PROCESSES 2.1 to 2.8.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import typing
-from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -23,6 +22,7 @@ from workbench.process.spawn import spawn_for
 from workbench.store.journal import StepRecord
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from concurrent.futures import Executor, Future
 
     from workbench.clock import Clock
@@ -46,7 +46,10 @@ class Retry:
 
 
 class DurableReply:
-    """Answers one durable call. `id` is plain data: keep it in the state and answer later with `ctx.reply(id, value)`."""
+    """Answers one durable call.
+
+    `id` is plain data: keep it in the state and answer later with `ctx.reply(id, value)`.
+    """
 
     __slots__ = ("_activation", "_id")
 
@@ -69,7 +72,15 @@ class DurableContext(Generic[M, S]):
     """The inside face of one activation."""
 
     def __init__(
-        self, activation: Activation, restored: Any, messages: Shape, publish: Callable[[Any], None], *, clock: Clock, pool: Executor, requests: Requests
+        self,
+        activation: Activation,
+        restored: Any,
+        messages: Shape,
+        publish: Callable[[Any], None],
+        *,
+        clock: Clock,
+        pool: Executor,
+        requests: Requests,
     ) -> None:
         self.restored = restored
         """The last committed state, or None; what `migrate` made of it if it was of another version."""
@@ -92,7 +103,10 @@ class DurableContext(Generic[M, S]):
         return self._hand_out(delivery)
 
     async def latest(self) -> AsyncIterator[Any]:
-        """Iterate skipping casts that a newer message has overtaken; they are acknowledged with it. Calls are never skipped."""
+        """Iterate skipping casts that a newer message has overtaken; they are acknowledged with it.
+
+        Calls are never skipped.
+        """
         activation = self._activation
         while (delivery := await activation.next()) is not None:
             while activation.inbox and delivery.call_id is None:
@@ -100,15 +114,18 @@ class DurableContext(Generic[M, S]):
             yield self._hand_out(delivery)
 
     def _hand_out(self, delivery: Delivery) -> Any:
-        ledger = self._activation.ledger
-        assert ledger is not None
-        ledger.root.task = asyncio.current_task()
-        current_branch.set(ledger.root)
+        trunk = self._activation.trunk
+        assert trunk is not None
+        trunk.task = asyncio.current_task()
+        current_branch.set(trunk)
         message = self._messages.decode(delivery.text)
         return message if delivery.call_id is None else Call(message, DurableReply(self._activation, delivery.call_id))
 
     def cast(self, message: M) -> None:
-        """Post a message to this process itself: it lands with the commit of the message in hand, once. Raises: NotPlain."""
+        """Post a message to this process itself: it lands with the commit of the message in hand, once.
+
+        Raises: NotPlain.
+        """
         self._activation.cast_to_self(self._messages.encode(message, "message"))
 
     def spawn(self, definition: Definition, /, **args: Any) -> Handle:
@@ -130,20 +147,30 @@ class DurableContext(Generic[M, S]):
     ) -> Awaitable[Any]:
         """Do something once: await its result, which the journal holds from then on.
 
-        `fn` gets the idempotency key; plain functions run in a thread, coroutines on the loop. The value is always the one decoded from
-        the journal, restored to `returns` (by default the annotation of `fn`). With `retry`, the last failure is recorded too and replay
-        raises it; without, an exception propagates and is not recorded. `timeout` is in seconds, for each try.
+        `fn` gets the idempotency key; plain functions run in a thread, coroutines on the loop. The value is always
+        the one decoded from the journal, restored to `returns` (by default the annotation of `fn`). With `retry`, the
+        last failure is recorded too and replay raises it; without, an exception propagates and is not recorded.
+        `timeout` is in seconds, for each try.
 
-        Raises: StepMisuse outside a message or in a task without a branch, Drift, NotPlain for a result that cannot be stored, StepFailed.
+        Raises: StepMisuse outside a message or in a task without a branch, Drift, NotPlain for a result that cannot
+        be stored, StepFailed.
         """
         if not callable(fn):
-            raise BadInput(f"step {name!r} needs a function to call, found {fn!r}; write ctx.step({name!r}, lambda key: …)")
+            raise BadInput(
+                f"step {name!r} needs a function to call, found {fn!r}; write ctx.step({name!r}, lambda key: …)"
+            )
         branch, address, record = self._take(name)
         shape = shape_of(returns, strict=True) if returns is not None else _returns(fn)
         return _recorded(record, shape) if record is not None else self._run(branch, address, fn, shape, retry, timeout)
 
     async def _run(
-        self, branch: Branch, address: Address, fn: Callable[..., Any], shape: Shape, retry: Retry | None, timeout: float | None
+        self,
+        branch: Branch,
+        address: Address,
+        fn: Callable[..., Any],
+        shape: Shape,
+        retry: Retry | None,
+        timeout: float | None,
     ) -> Any:
         activation, ledger = self._activation, self._ledger(address.name)
         task = asyncio.current_task()
@@ -158,7 +185,9 @@ class DurableContext(Generic[M, S]):
         try:
             value = await self._try(address, fn, ledger.key_of(address), retry, timeout)
             if activation.closed or activation.broken is not None:
-                raise activation.broken or Disposed(f"step {address.name!r} finished after its process was disposed; nothing is written")
+                raise activation.broken or Disposed(
+                    f"step {address.name!r} finished after its process was disposed; nothing is written"
+                )
             text = shape.encode(value, f"the result of step {address.name!r}")
             await activation.put(self._record(address, text, began))
         except StepFailed as failure:
@@ -197,7 +226,15 @@ class DurableContext(Generic[M, S]):
     def _record(self, address: Address, text: str, began: float, *, kind: Any = "step") -> StepRecord:
         took = max(0.0, self._clock.now() - began)
         return StepRecord(
-            address.branch, address.name, address.occurrence, text, kind, address.position, began, took, self._activation.epoch
+            address.branch,
+            address.name,
+            address.occurrence,
+            text,
+            kind,
+            address.position,
+            began,
+            took,
+            self._activation.epoch,
         )
 
     def call(self, name: str, handle: Handle, message: Any) -> Awaitable[Any]:
@@ -218,7 +255,9 @@ class DurableContext(Generic[M, S]):
             raise BadInput(f"sleep {name!r} needs a number of seconds, found {when!r}")
         _, address, record = self._take(name)
         if record is None:
-            record = self._record(address, encode(float(when), f"the deadline of {name!r}"), self._clock.now(), kind="sleep")
+            record = self._record(
+                address, encode(float(when), f"the deadline of {name!r}"), self._clock.now(), kind="sleep"
+            )
             await self._activation.put(record, wake_at=float(when))
         ledger = self._ledger(name)
         ledger.open[address] = record.began_at
@@ -230,7 +269,10 @@ class DurableContext(Generic[M, S]):
             self._activation.changed()
 
     def ask(self, name: str, body: dict[str, Any]) -> Awaitable[Request]:
-        """Ask a person: a request that stays open, through any crash, until someone decides it. Gives the decided request."""
+        """Ask a person: a request that stays open, through any crash, until someone decides it.
+
+        Gives the decided request.
+        """
         _, address, record = self._take(name)
         return self._asked(address, record, body)
 
@@ -250,7 +292,7 @@ class DurableContext(Generic[M, S]):
         return request
 
     def show(self, state: S) -> None:
-        """Publish a state from inside a handler, as a yield does: seen at once, committed when the body asks for its next message."""
+        """Publish a state from inside a handler, as a yield does: seen at once, committed with the message."""
         self._publish(state)
 
     def concluded(self, name: str) -> Any:
@@ -279,16 +321,18 @@ class DurableContext(Generic[M, S]):
         return self._ledger("ledger")
 
     def on_arrival(self, arrived: Callable[[Any], None]) -> None:
-        """Call `arrived(message)` for each message that waits behind the one in hand, now and as they come, until it ends."""
+        """Call `arrived(message)` for each message behind the one in hand, now and as they come, until it ends."""
         self._activation.peek(lambda text: arrived(self._messages.decode(text)))
 
     @asynccontextmanager
     async def branch(self, name: str) -> AsyncIterator[Branch]:
-        """A branch for the steps of the current task: `async with ctx.branch("left")`. Steps in tasks of your own need one."""
-        parent = current_branch.get()
-        ledger = self._ledger(name)
+        """A branch for the steps of the current task: `async with ctx.branch("left")`.
+
+        Steps in tasks of your own need one.
+        """
+        parent = self._branch(name)
         task = asyncio.current_task()
-        branch = ledger.branch(parent if parent is not None and parent.ledger is ledger else ledger.root, name)
+        branch = parent.ledger.branch(parent, name)
         branch.task = task
         if task is not None:
             self._activation.enter(task)
@@ -311,9 +355,11 @@ class DurableContext(Generic[M, S]):
             raise self._activation.stop(drift) from None
 
     def _branch(self, name: str) -> Branch:
-        ledger = self._ledger(name)
+        """The branch of the current task; the trunk where the caller's context knows none of this message."""
+        ledger, trunk = self._ledger(name), self._activation.trunk
+        assert trunk is not None
         branch = current_branch.get()
-        return branch if branch is not None and branch.ledger is ledger else ledger.root
+        return branch if branch is not None and branch.ledger is ledger else trunk
 
     def _ledger(self, name: str) -> Ledger:
         activation = self._activation
@@ -323,7 +369,8 @@ class DurableContext(Generic[M, S]):
             raise Disposed(f"step {name!r} is asked for after its process was disposed; the next activation runs it")
         if activation.ledger is None:
             raise StepMisuse(
-                f"step {name!r} is asked for outside any message and would run again in every activation; move it into a handler",
+                f"step {name!r} is asked for outside any message and would run again in every activation; "
+                "move it into a handler",
                 name=name,
             )
         return activation.ledger

@@ -1,6 +1,7 @@
 """Durable definitions: what `@durable` makes of an async generator function.
 
-The key says which arguments are one process; the version says which shape its state has. Source: DESIGN 2, PROCESSES 2.1 and 2.10.
+The key says which arguments are one process; the version says which shape its state has. Source: DESIGN 2, PROCESSES
+2.1 and 2.10.
 """
 
 from __future__ import annotations
@@ -67,8 +68,9 @@ def durable(
 ) -> Callable[[Body], DurableDefinition]:
     """Make an async generator function a durable process definition.
 
-    `key` is a template over the body's parameters, e.g. "order:{id}". `version` numbers the shape of the state; `migrate(state, version)`
-    turns an older one into this one when it is loaded. A message that fails `max_attempts` times is set aside.
+    `key` is a template over the body's parameters, e.g. "order:{id}". `version` numbers the shape of the state;
+    `migrate(state, version)` turns an older one into this one when it is loaded. A message that fails `max_attempts`
+    times is set aside.
     Raises: BadInput for an option that cannot be.
     """
     return lambda body: DurableDefinition(

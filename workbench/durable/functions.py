@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor, Future
 from contextvars import copy_context
 from functools import partial
 from types import CellType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import StepMisuse
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from concurrent.futures import Executor, Future
 
 __all__ = ["call_with_key", "in_thread", "is_async", "same_code"]
 
@@ -32,14 +34,15 @@ def is_async(function: Callable[..., Any]) -> bool:
     code = getattr(function, "__code__", None)
     if code is not None:
         return bool(code.co_flags & _ASYNC)
-    return inspect.iscoroutinefunction(getattr(function, "func", getattr(function, "__call__", function)))
+    inner = getattr(function, "func", None) or type(function).__call__
+    return inspect.iscoroutinefunction(inner)
 
 
 POSITION = ""
 
 
 def place_of_key(function: Callable[..., Any]) -> str | None:
-    """Where the function takes an idempotency key: `POSITION`, the name of an argument, or None when it asks for none."""
+    """Where the function takes an idempotency key: `POSITION`, an argument's name, or None when it asks for none."""
     code = getattr(function, "__code__", None)
     if code is not None and not hasattr(function, "__self__") and not hasattr(function, "__wrapped__"):
         if code.co_argcount:
@@ -63,7 +66,7 @@ def place_of_key(function: Callable[..., Any]) -> str | None:
 def call_with_key(
     function: Callable[..., Any], key: str, name: str, pool: Executor, entered: Callable[[Future[Any]], None]
 ) -> Awaitable[Any]:
-    """Await it for what the function gives for the key. `entered` hears of the thread's future, which outlives a cancelled wait.
+    """Await it for what the function gives. `entered` hears of the thread's future, which outlives a cancelled wait.
 
     Raises: what the function raises; StepMisuse for what cannot work in a thread.
     """

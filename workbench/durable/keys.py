@@ -1,8 +1,9 @@
 """Keys and addresses: the texts by which the journal knows processes and steps.
 
-- A key is made from a template and arguments; arguments are escaped and type-tagged, so different arguments never give one key:
-  text stands as it is, anything else as `~` and its JSON.
-- A step's idempotency key is `key#seq#branch#name#occurrence`, fields escaped, so inserting another step never changes it.
+- A key is made from a template and arguments; arguments are escaped and type-tagged, so different arguments never
+  give one key: text stands as it is, anything else as `~` and its JSON.
+- A step's idempotency key is `key#seq#branch#name#occurrence`, fields escaped, so inserting another step never
+  changes it.
 
 Source: DESIGN 2 and rule 8, PROCESSES B.4.
 """

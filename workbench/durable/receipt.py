@@ -7,11 +7,14 @@ the same.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ProcessEnded
-from workbench.loop import Home
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from workbench.loop import Home
 
 __all__ = ["Receipt"]
 

@@ -1,8 +1,9 @@
-"""Requests: questions of durable processes that only a person, a rule or another program decides, kept in the store until then.
+"""Requests: questions of durable processes that somebody else decides, kept in the store until then.
 
 - A request is a row, made once for its step however often the step is replayed; its id comes from the step's key.
 - A decision is one compare-and-set that wakes the key in the same transaction: the first one stands, from any host.
-- Waiting costs a future here and nothing in the store; what other hosts decide is noticed when the store says that it changed.
+- Waiting costs a future here and nothing in the store; what other hosts decide is noticed when the store says that it
+  changed.
 
 Source: DESIGN rule 12, PROCESSES B.2 (19), CASES 13 to 20. Knows nothing of tools or agents.
 """
@@ -100,7 +101,9 @@ class Requests:
         """One request. Raises: NoSuchApproval."""
         record = await self._store.get_record(KIND, id)
         if record is None:
-            raise NoSuchApproval(f"no approval {id!r} in this store; bench.approvals.pending() lists the open ones", id=id)
+            raise NoSuchApproval(
+                f"no approval {id!r} in this store; bench.approvals.pending() lists the open ones", id=id
+            )
         return self._see(_request(record))
 
     async def find(self, *, key: str | None = None, status: str | None = None) -> list[Request]:

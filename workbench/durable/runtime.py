@@ -1,4 +1,4 @@
-"""The runtime: the durable processes of one bench on one store. It finds them, brings them to life, and wakes what is due.
+"""The runtime: the durable processes of one bench on one store. It finds them, brings them to life, wakes what is due.
 
 - `lookup` gives the one handle of a key here; the key is claimed behind it.
 - Opening recovers what was interrupted: every key with work left that no live host owns, by ownership, never by time.
@@ -64,7 +64,7 @@ class Runtime:
         self._unwatch: Callable[[], None] | None = None
 
     def add(self, definition: DurableDefinition) -> None:
-        """Know a definition by its name, or replace the one of that name; what lives goes on under other code from its last commit."""
+        """Know a definition by its name, or replace it; what lives goes on under the new code from its last commit."""
         self.definitions[definition.name] = definition
         for process in list(self.live.values()):
             if process.definition.name == definition.name and process.definition is not definition:
@@ -81,10 +81,16 @@ class Runtime:
         try:
             return self.definitions[name]
         except KeyError:
-            raise NoCode(f"no definition {name!r} here, there are {sorted(self.definitions)}; add it with bench.add(…)", name=name) from None
+            raise NoCode(
+                f"no definition {name!r} here, there are {sorted(self.definitions)}; add it with bench.add(…)",
+                name=name,
+            ) from None
 
     def lookup(self, definition: DurableDefinition, args: dict[str, Any]) -> DurableProcess:
-        """The handle for these arguments; the process comes to life behind it. Raises: BadInput when the arguments do not fit."""
+        """The handle for these arguments; the process comes to life behind it.
+
+        Raises: BadInput when the arguments do not fit.
+        """
         bound = definition.bind(args)
         handle = self.handle(definition, definition.key_of(bound), bound)
         if self.home.here:
@@ -101,13 +107,16 @@ class Runtime:
         return handle
 
     async def claim(self, key: str, definition: DurableDefinition, args: dict[str, Any]) -> Host | None:
-        """Make the key this host's; gives the owner when another live host has it. Raises: BadInput when the key is something else."""
+        """Make the key this host's; gives the owner when another live host has it.
+
+        Raises: BadInput when the key is something else.
+        """
         text = encode(args, f"the arguments of {definition.name}")
         name, stored = await self.store.register(key, definition.name, text)
         if name != definition.name or digest(decode(stored)) != digest(args):
             raise BadInput(
-                f"the key {key!r} belongs to {name}({decode(stored)!r}) and is asked for as {definition.name}({args!r}); "
-                "make the key from all arguments that tell them apart"
+                f"the key {key!r} belongs to {name}({decode(stored)!r}) "
+                f"and is asked for as {definition.name}({args!r}); make the key from all arguments that tell them apart"
             )
         return await self.store.claim(key)
 
@@ -199,7 +208,9 @@ class Runtime:
             if process.activation is not None:  # the key came here meanwhile, and the call with it
                 return await process.activation.call(message, text, id)
             if self.closed:
-                raise ProcessEnded(f"the bench closed before {process.key!r} answered; call again with the same id", name=process.key)
+                raise ProcessEnded(
+                    f"the bench closed before {process.key!r} answered; call again with the same id", name=process.key
+                )
             await process.states.change()
         return hear(envelope, key=process.key, id=id, digest=mark)
 

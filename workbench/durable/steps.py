@@ -14,13 +14,16 @@ Source: DESIGN rule 8, PROCESSES B.4.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.durable.keys import escape, step_key
 from workbench.errors import Drift, StepMisuse
-from workbench.store.journal import StepRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from workbench.store.journal import StepRecord
 
 __all__ = ["Address", "Branch", "Ledger", "current_branch"]
 
@@ -37,7 +40,7 @@ class Address(NamedTuple):
 class Ledger:
     """The records of one message: those of earlier deliveries, claimed one by one, and those of this one."""
 
-    __slots__ = ("_branches", "_recorded", "_unclaimed", "key", "open", "records", "replayed", "root", "seq")
+    __slots__ = ("_branches", "_recorded", "_unclaimed", "key", "open", "records", "replayed", "seq")
 
     def __init__(self, key: str, seq: int, recorded: Iterable[StepRecord] = ()) -> None:
         self.key = key
@@ -50,7 +53,6 @@ class Ledger:
         self._branches: dict[str, int] = {}
         if self.records:
             self._see_what_is_recorded()
-        self.root = Branch(self, "")
 
     def _see_what_is_recorded(self) -> None:
         self._recorded = {(r.branch, r.name, r.occurrence): r for r in self.records if r.kind != "attempt"}

@@ -5,10 +5,10 @@ A thread cannot be stopped, only waited for. What it gives is written by nobody:
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterable
     from concurrent.futures import Future
 

@@ -1,19 +1,21 @@
 """Calls: a message that wants an answer, and the reply that gives it.
 
 - In a body a call arrives as `Call(message, reply)`; `reply(value)` answers it now or later, once.
-- A call that no case takes must not hang its caller: a reply that nobody kept fails it when the body asks for its next message, and one
-  that was kept and thrown away unanswered fails it then.
+- A call that no case takes must not hang its caller: a reply that nobody kept fails it when the body asks for its
+  next message, and one that was kept and thrown away unanswered fails it then.
 
 Source: PROCESSES 1.5 and B.4. Knows nothing of mailboxes.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import CallRefused
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["Call", "Reply", "fail"]
 

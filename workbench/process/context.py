@@ -1,11 +1,11 @@
 """The context: a process from inside its body. What `ctx` is.
 
-Iterating it gives messages one at a time, in order; a message is delivered only when the body asks for it. Source: PROCESSES 1.2.
+Iterating it gives messages one at a time, in order; a message is delivered only when the body asks for it. Source:
+PROCESSES 1.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from workbench.errors import CallRefused
@@ -13,6 +13,8 @@ from workbench.process.calls import Call
 from workbench.process.drive import Cancelled, Owner
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from workbench.process.definition import Definition
     from workbench.process.handle import Handle
     from workbench.process.mailbox import Mailbox
@@ -78,4 +80,6 @@ class Context(Generic[M, S]):
     def _refuse(self, skipped: list[Any]) -> None:
         for message in skipped:
             if type(message) is Call:
-                message.reply.fail(CallRefused(f"{self._name} skipped {message.message!r} for a newer message; nothing was done"))
+                message.reply.fail(
+                    CallRefused(f"{self._name} skipped {message.message!r} for a newer message; nothing was done")
+                )

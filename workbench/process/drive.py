@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import Disposed, Signal
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
     from workbench.process.handle import Handle
 
 __all__ = ["Cancelled", "Outcome", "Owner", "current_owner", "drive"]

@@ -6,14 +6,16 @@ Knows nothing of how the body is driven.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ProcessEnded
 from workbench.events import Shown, Source
 from workbench.plain import PLAIN, Shape
 from workbench.process.inspector import Inspector
 from workbench.process.states import States
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 __all__ = ["ENDED", "Handle"]
 

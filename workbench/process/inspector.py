@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.patch import diff
 from workbench.plain import decode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from workbench.process.handle import Handle
 
 __all__ = ["Inspector"]

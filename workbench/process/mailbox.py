@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from workbench.errors import BadInput, Disposed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["PAUSE", "Mailbox"]
 
@@ -25,7 +27,10 @@ M = TypeVar("M")
 
 
 class Mailbox(Generic[M]):
-    """A queue with one taker. `bound` is the most it holds (None for no bound); `dropped` is called with what falls out."""
+    """A queue with one taker.
+
+    `bound` is the most it holds (None for no bound); `dropped` is called with what falls out.
+    """
 
     __slots__ = ("_bound", "_dropped", "_messages", "_taker", "_told", "closed")
 

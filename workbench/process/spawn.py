@@ -1,7 +1,9 @@
 """Spawning: a definition becomes a live process, in memory, on the running loop.
 
-- One task drives one process through all its instances; a crash ends an instance, a restart begins the next on the same mailbox.
-- The order of an end is fixed: iterators end, the mailbox closes, the body is cancelled, its `finally` runs, calls fail, children end.
+- One task drives one process through all its instances; a crash ends an instance, a restart begins the next on the
+  same mailbox.
+- The order of an end is fixed: iterators end, the mailbox closes, the body is cancelled, its `finally` runs, calls
+  fail, children end.
 - A crashed instance's casts stay queued for the next one, its calls fail and never reach it.
 
 Source: PROCESSES 1.5 to 1.7. Knows nothing of journals.
@@ -11,17 +13,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import CallRefused, ProcessEnded, Signal
 from workbench.loop import Home
 from workbench.process.calls import Call, Reply, fail
 from workbench.process.context import Context
-from workbench.process.definition import Definition
 from workbench.process.drive import Outcome, Owner, current_owner, drive
 from workbench.process.handle import ENDED, Handle
 from workbench.process.mailbox import Mailbox
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Generator
+
+    from workbench.process.definition import Definition
 
 __all__ = ["GRACE", "Process", "spawn", "spawn_for"]
 
@@ -94,7 +99,9 @@ class Process(Handle):
         """
         future = asyncio.get_running_loop().create_future()
         if self._status in ENDED:
-            future.set_exception(ProcessEnded(f"{self.name} is {self._status} and takes no calls", name=self.name, status=self._status))
+            future.set_exception(
+                ProcessEnded(f"{self.name} is {self._status} and takes no calls", name=self.name, status=self._status)
+            )
             return future
         self._calls.add(future)
         future.add_done_callback(self._calls.discard)
@@ -130,7 +137,11 @@ class Process(Handle):
         """End the instance; gives whether the next one begins."""
         self._context.cancelled.set()
         error = outcome.error if outcome.how in ("crashed", "signalled") else None
-        again = error is not None and self._definition.restart == "on-crash" and self._restarts < self._definition.max_restarts
+        again = (
+            error is not None
+            and self._definition.restart == "on-crash"
+            and self._restarts < self._definition.max_restarts
+        )
         if error is not None:
             self.error = error
             log.error("%s crashed: %r", self.name, error, exc_info=error)
@@ -163,15 +174,21 @@ class Process(Handle):
     def _dropped(self, message: Any) -> None:
         if type(message) is Call:
             if self._mailbox.closed:
-                message.reply.fail(ProcessEnded(f"{self.name} ended before it answered", name=self.name, status=self._status))
+                message.reply.fail(
+                    ProcessEnded(f"{self.name} ended before it answered", name=self.name, status=self._status)
+                )
             else:
-                message.reply.fail(CallRefused(f"{self.name} dropped {message.message!r}: its mailbox holds {self._definition.mailbox}"))
+                message.reply.fail(
+                    CallRefused(
+                        f"{self.name} dropped {message.message!r}: its mailbox holds {self._definition.mailbox}"
+                    )
+                )
         elif not self._mailbox.closed and not self._warned:
             self._warned = True
             log.warning("%s dropped its oldest message: its mailbox holds %s", self.name, self._definition.mailbox)
 
 
-class _posted:  # noqa: N801 - an awaitable that is done
+class _posted:
     __slots__ = ()
 
     def __await__(self) -> Generator[Any, None, int]:

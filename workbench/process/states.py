@@ -11,11 +11,13 @@ Source: PROCESSES 1.3, 1.8 and B.4.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.events import Changes
 from workbench.plain import PLAIN, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 __all__ = ["States"]
 
