@@ -129,7 +129,7 @@ class Activation:
             arrived(delivery.text)
 
     def call(self, message: Any, text: str, id: str) -> asyncio.Future[Any]:
-        """The future of a call's answer: attached to an open one of that id, read from the journal, or logged as new."""
+        """The future of a call's answer: attached to an open one of that id, read from the journal, or logged."""
         mark = digest(message)
         caller: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if id in self._digests:
