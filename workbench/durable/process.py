@@ -16,6 +16,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from workbench.durable import inspecting
 from workbench.durable.activation import Activation
 from workbench.durable.attempts import Attempts
 from workbench.durable.context import DurableContext
@@ -436,6 +437,19 @@ class DurableProcess(Handle):
         if self.key not in self._runtime.following:
             self._runtime.following[self.key] = self
             self._runtime.home.start(self.refresh(), name=f"follow {self.key}")
+
+    def details(self) -> dict[str, Any]:
+        return inspecting.details(self, self._runtime.store)
+
+    def buttons(self) -> list[tuple[str, str, bool]]:
+        return inspecting.buttons(self)
+
+    async def press(self, command: str) -> None:
+        """Carry out a button. Raises: BadInput for one that there is not."""
+        verbs = {"kill": self.kill, "recover": self.recover}
+        if command not in verbs:
+            raise BadInput(f"{self.key!r} has no command {command!r}; it has {sorted(verbs)}")
+        await verbs[command]()
 
     async def refresh(self) -> None:
         """Look at what the owner elsewhere has committed; a key that nobody owns any more comes to life here."""

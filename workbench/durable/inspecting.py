@@ -1,0 +1,39 @@
+"""What only a durable process knows, for its inspector: key, owner, epoch, lives, and whether its state is in the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.process.handle import ENDED
+
+if TYPE_CHECKING:
+    from workbench.durable.process import DurableProcess
+    from workbench.store.journal import Store
+
+__all__ = ["buttons", "details"]
+
+
+def details(process: DurableProcess, store: Store) -> dict[str, Any]:
+    """The fields of `ProcessView` that a plain process does not have, read now."""
+    info = next(iter(store.keys_now(key=process.key)), None)
+    owner = process.elsewhere
+    return {
+        "key": process.key,
+        "alive": owner is not None or process.status not in ENDED,
+        "elsewhere": None if owner is None else f"{owner.label}, pid {owner.pid}",
+        "epoch": process.epoch,
+        "pending": process.pending,
+        "next_wake": None if info is None else info.wake_at,
+        "committed": info is not None and info.snapshot == process.states.text,
+        "lives": [
+            {"epoch": life.epoch, "began_at": life.began_at, "ended_at": life.ended_at, "how": life.how, "by": life.by}
+            for life in store.activations_now(process.key)
+        ],
+    }
+
+
+def buttons(process: DurableProcess) -> list[tuple[str, str, bool]]:
+    """Kill while it lives here; Recover once it does not."""
+    here = process.elsewhere is None and process.status not in ENDED
+    gone = process.elsewhere is None and process.status in ENDED
+    return [("Kill", "kill", here), *([("Recover", "recover", True)] if gone else [])]
