@@ -1,4 +1,4 @@
-"""What only a durable process knows, for its inspector: key, owner, epoch, lives, and whether its state is in the journal."""
+"""What only a durable process knows, for its inspector: key, owner, epoch, lives, and what is in the journal."""
 
 from __future__ import annotations
 

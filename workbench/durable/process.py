@@ -23,7 +23,7 @@ from workbench.durable.context import DurableContext
 from workbench.durable.receipt import Receipt
 from workbench.durable.sending import Outbox, Sent, link
 from workbench.durable.threads import Threads
-from workbench.errors import CallRefused, Drift, Fenced, OwnedElsewhere, ProcessEnded, Signal, StoreBroken
+from workbench.errors import BadInput, CallRefused, Drift, Fenced, OwnedElsewhere, ProcessEnded, Signal, StoreBroken
 from workbench.plain import decode, encode
 from workbench.process.drive import Outcome, current_owner, drive
 from workbench.process.handle import ENDED, Handle
@@ -446,10 +446,13 @@ class DurableProcess(Handle):
 
     async def press(self, command: str) -> None:
         """Carry out a button. Raises: BadInput for one that there is not."""
-        verbs = {"kill": self.kill, "recover": self.recover}
-        if command not in verbs:
-            raise BadInput(f"{self.key!r} has no command {command!r}; it has {sorted(verbs)}")
-        await verbs[command]()
+        match command:
+            case "kill":
+                await self.kill()
+            case "recover":
+                await self.recover()
+            case _:
+                raise BadInput(f"{self.key!r} has no command {command!r}; it has kill and recover")
 
     async def refresh(self) -> None:
         """Look at what the owner elsewhere has committed; a key that nobody owns any more comes to life here."""

@@ -73,7 +73,6 @@ class Requests:
         self._waiting.setdefault(id, []).append(future)
         try:
             request = await self.get(id)
-            self.changes.tell()
             return await future if request.status == PENDING else request
         finally:
             self._forget(id, future)
@@ -94,7 +93,6 @@ class Requests:
                 by=by,
                 at=request.decided_at,
             )
-        self._tell(request)
         return request
 
     async def get(self, id: str) -> Request:
@@ -115,18 +113,21 @@ class Requests:
         open_here = {request.id for request in self._known.values() if request.status == PENDING}
         open_there = {request.id for request in await self.find(status=PENDING)}
         for id in open_here - open_there:
-            self._tell(await self.get(id))
-        self.changes.tell()
+            await self.get(id)
 
     def _see(self, request: Request) -> Request:
-        self._known[request.id] = request
+        """Know a request as it is in the store, whoever read it and why; those who wait for its decision hear of it."""
+        known = self._known.get(request.id)
+        if known is not None and known.status != PENDING:
+            return known  # a decision stands; what was read before it is old
+        if known != request:
+            self._known[request.id] = request
+            self.changes.tell()
+        if request.status != PENDING:
+            for future in self._waiting.get(request.id, ()):
+                if not future.done():
+                    future.set_result(request)
         return request
-
-    def _tell(self, request: Request) -> None:
-        for future in self._waiting.get(request.id, ()):
-            if not future.done():
-                future.set_result(request)
-        self.changes.tell()
 
     def _forget(self, id: str, future: asyncio.Future[Request]) -> None:
         waiting = self._waiting.get(id, [])
