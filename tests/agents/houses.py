@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from workbench import Agent, Workbench
+from pydantic import Field
+
+from workbench import Agent, Workbench, tool
 from workbench.agents.run import Run
 from workbench.models.messages import ToolResult, results_of
 from workbench.models.model import Request, Turn
-from workbench.models.script import ScriptedTurn, scripted
+from workbench.models.script import ScriptedTurn, call, scripted
 from workbench.store.memory import MemoryStore, Room
 from workbench.store.sqlite.keeper import SQLiteStore
 from workbench.testing.clock import ManualClock
 
 PATIENCE = 20.0
+OrderId = Annotated[str, Field(pattern=r"^A-\d{4}$", description="The order number")]
 
 
 class Ears:
@@ -68,6 +71,22 @@ def ears(agent: Agent) -> Ears:
     """The model of a clerk."""
     assert isinstance(agent.model, Ears)
     return agent.model
+
+
+class Desk:
+    """A tool that needs a person, and the calls that really ran."""
+
+    def __init__(self, approval: Any = True) -> None:
+        self.ran: list[tuple[str, str]] = []
+        self.cancel = tool(approval=approval, name="cancel_order", description="Cancel an order.")(self._cancel)
+
+    def _cancel(self, order_id: OrderId, reason: str = "") -> str:
+        self.ran.append((order_id, reason))
+        return f"{order_id} cancelled"
+
+    def agent(self, *more: Any, **args: Any) -> Agent:
+        """A clerk that cancels one order and says so."""
+        return clerk(call("cancel_order", order_id="A-1002", **args), *more, "All done.", tools=[self.cancel])
 
 
 def calls(run: Run) -> list[dict[str, Any]]:
