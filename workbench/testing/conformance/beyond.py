@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from workbench.store.journal import Commit, Logged
-from workbench.testing.clock import ManualClock
 from workbench.testing.conformance.journal import begin, is_fenced, record
 from workbench.testing.conformance.law import Law, Open, enrol
+
+if TYPE_CHECKING:
+    from workbench.testing.clock import ManualClock
 
 __all__ = ["BEYOND"]
 

@@ -5,10 +5,14 @@ The first is the last of the twenty-eight of the reference. Source: PROCESSES se
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from workbench.store.journal import Commit, Logged
-from workbench.testing.clock import ManualClock
 from workbench.testing.conformance.journal import begin, record
 from workbench.testing.conformance.law import Law, Open, enrol
+
+if TYPE_CHECKING:
+    from workbench.testing.clock import ManualClock
 
 __all__ = ["RETENTION"]
 

@@ -6,11 +6,14 @@ Ten of the twenty-eight of the reference. Source: PROCESSES section 3, "wake tim
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from workbench.store.journal import Commit, DeadLetter
-from workbench.testing.clock import ManualClock
 from workbench.testing.conformance.journal import begin, record
 from workbench.testing.conformance.law import Law, Open, enrol
+
+if TYPE_CHECKING:
+    from workbench.testing.clock import ManualClock
 
 __all__ = ["WAKES"]
 
