@@ -92,7 +92,7 @@ def test_data_cannot_pass_for_a_tag() -> None:
         assert decode(encode(forged)) == forged
 
 
-Point = namedtuple("Point", "x y")  # noqa: PYI024 - what is refused
+Point = namedtuple("Point", "x y")
 
 
 class Color(enum.Enum):

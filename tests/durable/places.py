@@ -1,6 +1,6 @@
 """Places where durable processes live under test: a keeper, its hosts, and ways for a host to die.
 
-- A `Place` is one keeper's place: a room in memory, or a file. Each `open` is one more host of it, with one clock for all.
+- A `Place` is one keeper's place: a room in memory, or a file. Each `open` is one more host, with one clock for all.
 - `Mortal` wraps a host's store: once dead, nothing it is asked for lands or returns, as when a kernel is gone.
 - Dying leaves what a SIGKILL leaves: no release, no farewell, and a host that everybody knows to be dead.
 """
@@ -23,7 +23,7 @@ PATIENCE = 20.0
 
 
 class Mortal:
-    """A store that dies after so many operations. What a turn of the loop asks for lands together, as in one transaction."""
+    """A store that dies after so many operations. What one turn of the loop asks for lands together."""
 
     def __init__(self, inner: Any, after: int | None = None, *, heard: bool = True) -> None:
         self.inner = inner

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from places import Place, settle, until
 
 from workbench import Call, durable
-from workbench.errors import StoreError
+from workbench.errors import DeadLettered, StoreError
 from workbench.store.journal import DeadLetter
 
-
-QUESTION = {name: "" for name in ("run", "agent", "tool", "call", "sentence", "act", "args", "schema")}
+QUESTION = dict.fromkeys(("run", "agent", "tool", "call", "sentence", "act", "args", "schema"), "")
 
 
 def grinder(handled: list[Any] | None = None, **options: Any) -> Any:
@@ -176,12 +176,8 @@ async def test_the_caller_of_a_message_set_aside_gets_the_reason(place: Place) -
 
     handle = (await place.open(definition)).lookup("grinder", id="a")
 
-    try:
+    with pytest.raises(DeadLettered, match="its host died while it was handled, 3 times"):
         await handle.call("hang", id="x")
-    except Exception as error:
-        assert "its host died while it was handled, 3 times" in str(error)
-    else:
-        raise AssertionError("a message that was set aside has no answer")
 
 
 async def test_progress_starts_the_count_again(place: Place) -> None:

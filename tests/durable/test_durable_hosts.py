@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from typing import Any
 
 import pytest
+from counters import counter
 from places import Place, settle, until
 
-from workbench import Call, durable
+from workbench import durable
 from workbench.errors import BadInput, CallConflict, CallRefused, NoCode, OwnedElsewhere, ProcessEnded
-
-
-def counter(handled: list[Any] | None = None, **options: Any) -> Any:
-    heard = handled if handled is not None else []
-
-    @durable(key="counter:{id}", name="counter", **options)
-    async def body(ctx, id: str):
-        total = ctx.restored or 0
-        yield total
-        async for message in ctx:
-            plain = message.message if type(message) is Call else message
-            heard.append(plain)
-            if plain == "hang":
-                await asyncio.Event().wait()
-            elif type(plain) is int:
-                total += plain
-            if type(message) is Call and plain != "unknown":
-                message.reply(total)
-            yield total
-
-    return body
 
 
 async def owned(place: Place, handled: list[Any] | None = None) -> tuple[Any, Any, Any, Any]:
@@ -112,6 +91,19 @@ async def test_many_casts_from_both_sides_are_each_handled_once(place: Place) ->
 
     assert await asyncio.wait_for(here.until(lambda total: total == expected), 20) == expected
     assert sorted(handled[1:]) == [*range(100, 130), *range(200, 230)]
+
+
+async def test_messages_from_both_sides_are_handled_in_the_order_of_the_journal(place: Place) -> None:
+    handled: list[Any] = []
+    _, _, here, there = await owned(place, handled)
+
+    there.cast(10)
+    await asyncio.sleep(0)
+    here.cast(5)
+    await asyncio.wait_for(here.until(lambda total: total == 16), 20)
+
+    messages = [entry for entry in await here._runtime.store.history("counter:a") if entry.kind == "message"]
+    assert [entry.payload for entry in sorted(messages, key=lambda entry: entry.seq)] == [str(one) for one in handled]
 
 
 async def test_the_follower_takes_over_when_the_owner_closes(place: Place) -> None:
@@ -235,145 +227,6 @@ async def test_a_call_to_a_worker_that_closed_says_so(place: Place) -> None:
 
     with pytest.raises(ProcessEnded, match="call again with the same id"):
         await asyncio.wait_for(answer, 20)
-
-
-async def test_killing_leaves_the_key_alone_until_it_is_recovered(place: Place) -> None:
-    handled: list[Any] = []
-    bench = await place.open(counter(handled))
-    handle = bench.lookup("counter", id="a")
-    await handle.cast("hang")
-    await until(lambda: handled == ["hang"])
-    await handle.kill(by="a test")
-    assert (handle.status, handle.held_by) == ("disposed", "a test")
-
-    await place.clock.advance(90)
-    assert handled == ["hang"]
-
-    await handle.recover()
-    await until(lambda: handled == ["hang", "hang"])
-    assert (handle.status, handle.held_by) == ("starting", None) or handle.status == "running"
-
-
-@pytest.mark.parametrize("how", ["lookup", "cast", "call"])
-async def test_a_killed_process_comes_back_when_it_is_asked_for(place: Place, how: str) -> None:
-    handled: list[Any] = []
-    bench = await place.open(counter(handled))
-    handle = bench.lookup("counter", id="a")
-    await handle.cast(1)
-    await handle.until(lambda total: total == 1)
-    await handle.kill()
-
-    if how == "lookup":
-        assert bench.lookup("counter", id="a") is handle
-    elif how == "cast":
-        await handle.cast(2)
-    else:
-        assert await handle.call(2, id="x") == 3
-
-    await until(lambda: handle.activation is not None)
-    assert handle.held_by is None
-
-
-async def test_the_lives_of_a_key_say_how_they_ended(place: Place) -> None:
-    handled: list[Any] = []
-    bench = await place.open(counter(handled))
-    handle = bench.lookup("counter", id="a")
-    for end in (handle.dispose, handle.kill):
-        await handle.call(1, id="x")
-        await end()
-    await handle.recover()
-    await handle.call(2, id="y")
-    await place.crash(bench)
-    bench = await place.open(counter(handled))
-    await bench.lookup("counter", id="a").call(3, id="z")
-
-    lives = await bench.store.activations("counter:a")
-
-    assert [life.how for life in lives] == ["disposed", "killed", "lost", None]
-    assert [life.epoch for life in lives] == [1, 2, 3, 4]
-
-
-def blocked(started: threading.Event, gate: threading.Event, ran: list[int]) -> Any:
-    @durable(key="blocked:{id}", name="blocked")
-    async def body(ctx, id: str):
-        yield ctx.restored or "new"
-        async for _ in ctx:
-
-            def work() -> str:
-                ran.append(1)
-                started.set()
-                gate.wait(20)
-                return f"run {len(ran)}"
-
-            yield await ctx.step("work", work)
-
-    return body
-
-
-async def test_a_thread_that_runs_on_after_a_kill_writes_nothing(place: Place) -> None:
-    started, gate, ran = threading.Event(), threading.Event(), []
-    bench = await place.open(blocked(started, gate, ran))
-    handle = bench.lookup("blocked", id="a")
-    await handle.cast(1)
-    await until(started.is_set)
-    await handle.kill()
-
-    recovering = asyncio.ensure_future(handle.recover())
-    await asyncio.sleep(0.02)
-    assert (ran, recovering.done(), handle.activation) == ([1], False, None)
-    gate.set()
-    await recovering
-
-    assert await handle.until(lambda state: state != "new") == "run 2"
-    steps = [entry.step.payload for entry in await bench.store.history("blocked:a") if entry.kind == "step"]
-    assert steps == ['"run 2"']
-
-
-async def test_a_lookup_after_a_kill_waits_for_the_thread_too(place: Place) -> None:
-    started, gate, ran = threading.Event(), threading.Event(), []
-    bench = await place.open(blocked(started, gate, ran))
-    handle = bench.lookup("blocked", id="a")
-    await handle.cast(1)
-    await until(started.is_set)
-    await handle.kill()
-
-    bench.lookup("blocked", id="a")
-    await asyncio.sleep(0.02)
-    assert ran == [1]
-    gate.set()
-
-    assert await handle.until(lambda state: state != "new") == "run 2"
-
-
-async def test_going_on_beside_a_thread_must_be_asked_for(place: Place) -> None:
-    started, gate, ran = threading.Event(), threading.Event(), []
-    bench = await place.open(blocked(started, gate, ran))
-    handle = bench.lookup("blocked", id="a")
-    await handle.cast(1)
-    await until(started.is_set)
-    await handle.kill()
-
-    await handle.recover(beside=True)
-    await until(lambda: ran == [1, 1])
-    gate.set()
-
-    assert await handle.until(lambda state: state != "new") == "run 2"
-
-
-async def test_disposing_what_waits_for_a_thread_does_not_wait(place: Place) -> None:
-    started, gate, ran = threading.Event(), threading.Event(), []
-    bench = await place.open(blocked(started, gate, ran))
-    handle = bench.lookup("blocked", id="a")
-    await handle.cast(1)
-    await until(started.is_set)
-    await handle.kill()
-    bench.lookup("blocked", id="a")
-    await settle()
-
-    await asyncio.wait_for(handle.dispose(), 2)
-
-    assert handle.status == "disposed"
-    gate.set()
 
 
 async def test_a_reopened_place_carries_on(place: Place) -> None:

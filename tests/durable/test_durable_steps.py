@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import random
-import threading
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import pytest
-from places import Place, settle, until
+from jobs import ask, replay
+from places import Place
 from pydantic import BaseModel
 
-from workbench import Call, durable
-from workbench.errors import BadInput, NotPlain, StepMisuse
+from workbench import durable
+from workbench.errors import NotPlain, StepMisuse
 
 
 class Receipt(BaseModel):
@@ -26,48 +25,6 @@ class Receipt(BaseModel):
 @dataclass
 class Parcel:
     weight: float
-
-
-def running(handler: Any) -> Any:
-    """A definition that gives each call to `handler(ctx, message)` and answers with what it gives, or what it raises."""
-
-    @durable(key="job:{id}", name="job")
-    async def job(ctx, id: str):
-        yield ctx.restored or 0
-        async for message in ctx:
-            if type(message) is not Call:
-                continue
-            try:
-                value = await handler(ctx, message.message)
-            except Exception as error:
-                value = f"{type(error).__name__}: {error}"
-            message.reply(value)
-            yield 1
-
-    return job
-
-
-async def ask(place: Place, handler: Any, message: Any = "go", id: str = "1") -> Any:
-    """The answer of a fresh host's process to one call."""
-    bench = await place.open(running(handler))
-    try:
-        return await bench.lookup("job", id="a").call(message, id=id)
-    finally:
-        await bench.close()
-        place.benches.remove(bench)
-
-
-async def replay(place: Place, handler: Any, ready: asyncio.Event) -> tuple[Any, Any]:
-    """What `handler` gives when its host dies once `ready` is set, and what the bench of the second life is."""
-    bench = await place.open(running(handler))
-    lost = bench.lookup("job", id="a").call("go", id="1")
-    await asyncio.wait_for(ready.wait(), 20)
-    await settle()
-    await until(lambda: bench.store._writer.idle if place.kind == "sqlite" else True)
-    await place.crash(bench)
-    lost.cancel()
-    bench = await place.open(running(handler))
-    return await bench.lookup("job", id="a").call("go", id="1"), bench
 
 
 async def test_a_step_gets_the_key_of_its_place(place: Place) -> None:
@@ -190,97 +147,6 @@ async def test_a_value_that_cannot_be_stored_is_named_by_its_path(place: Place) 
     assert await ask(place, handler) == ["the result of step 'list'.orders[1]"]
 
 
-async def test_functions_without_a_key_are_called_without_one(place: Place) -> None:
-    def plain() -> int:
-        return 1
-
-    async def asynchronous() -> int:
-        return 2
-
-    class Service:
-        def __init__(self) -> None:
-            self.heard: list[str] = []
-
-        def pay(self, key: str) -> str:
-            self.heard.append(key)
-            return "paid"
-
-        async def mail(self) -> str:
-            return "mailed"
-
-    service = Service()
-
-    async def handler(ctx, message):
-        return [
-            await ctx.step("plain", plain),
-            await ctx.step("async", asynchronous),
-            await ctx.step("method", service.pay),
-            await ctx.step("async method", service.mail),
-            [await ctx.step(f"default {i}", lambda i=i: i * 10) for i in range(3)],
-            await ctx.step("named key", lambda key=None: key),
-            await ctx.step("only by name", lambda *, idempotency_key: idempotency_key),
-            await ctx.step("a builtin", dict),
-        ]
-
-    answer = await ask(place, handler)
-
-    assert answer == [
-        *(1, 2, "paid", "mailed", [0, 10, 20]),
-        *("job:a#1##named key#0", "job:a#1##only by name#0", {}),
-    ]
-    assert service.heard == ["job:a#1##method#0"]
-
-
-async def test_plain_functions_run_in_a_thread_and_coroutines_on_the_loop(place: Place) -> None:
-    async def on_loop() -> int:
-        return threading.get_ident()
-
-    async def handler(ctx, message):
-        here = threading.get_ident()
-        return [await ctx.step("plain", threading.get_ident) == here, await ctx.step("async", on_loop) == here]
-
-    assert await ask(place, handler) == [False, True]
-
-
-async def test_a_lambda_that_gives_a_coroutine_is_awaited(place: Place) -> None:
-    async def fetch(word: str) -> str:
-        await asyncio.sleep(0)
-        return word.upper()
-
-    async def handler(ctx, message):
-        return await ctx.step("fetch", lambda key: fetch("done"))
-
-    assert await ask(place, handler) == "DONE"
-
-
-async def test_a_lambda_that_makes_a_task_is_told_to_be_async(place: Place) -> None:
-    async def fetch() -> int:
-        return 1
-
-    async def handler(ctx, message):
-        def wrong():
-            work = fetch()
-            try:
-                return asyncio.create_task(work)
-            finally:
-                work.close()
-
-        return await ctx.step("fetch", wrong)
-
-    answer = await ask(place, handler)
-
-    assert answer == (
-        "StepMisuse: step 'fetch' needs the event loop, and a plain function runs in a thread; write it as async def"
-    )
-
-
-async def test_stop_iteration_in_a_plain_function_is_an_error_that_says_so(place: Place) -> None:
-    async def handler(ctx, message):
-        return await ctx.step("next", lambda: next(iter(())))
-
-    assert (await ask(place, handler)).startswith("StepMisuse: step 'next' raised StopIteration")
-
-
 async def test_a_step_outside_any_message_is_refused(place: Place) -> None:
     caught = []
 
@@ -298,22 +164,6 @@ async def test_a_step_outside_any_message_is_refused(place: Place) -> None:
     assert caught == [
         "step 'setup' is asked for outside any message and would run again in every activation; move it into a handler"
     ]
-
-
-async def test_a_step_needs_a_function_and_a_name(place: Place) -> None:
-    async def handler(ctx, message):
-        found = []
-        for name, function in (("pay", 3), ("", lambda: 1), (None, lambda: 1)):
-            try:
-                await ctx.step(name, function)
-            except BadInput as error:
-                found.append(str(error))
-        return found
-
-    answer = await ask(place, handler)
-
-    assert len(answer) == 3
-    assert answer[0].startswith("step 'pay' needs a function to call, found 3")
 
 
 async def test_steps_that_are_gathered_finish_in_any_order(place: Place) -> None:

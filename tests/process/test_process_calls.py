@@ -28,7 +28,7 @@ async def desk(ctx):
                 parked.pop(0)(value)
             case {"type": "forget"}:
                 parked.clear()
-                reply = None  # noqa: F841 - the name that the case bound keeps it too
+                reply = None
             case {"type": "break"}:
                 raise ValueError("broken on purpose")
         yield total
