@@ -31,15 +31,15 @@ from workbench.store.sqlite.statements import (
     DATA_VERSION,
     DEAD,
     KEY,
+    KEY_AND_WAKE,
     MAKE_KEY,
     MAKE_STATE,
     MESSAGE,
+    NEVER,
     OPEN_CALL,
     READ_KEY,
     RECORD,
-    SLEEP,
     STATE,
-    WAKE,
 )
 from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP
 
@@ -184,7 +184,7 @@ class Ledger:
             self._messages.append((row, known.last_message, known.id, seq, epoch, self.at, payload))
         else:
             self._calls.append((row, known.last_message, known.id, seq, epoch, self.at, payload, call_id))
-            self.sql(OPEN_CALL, (self.next_id(), known.id, call_id, seq, row))
+            self._opened.append((self.next_id(), known.id, call_id, seq, row))
         known.last_message = row
         if wake_at is not None and known.wake is None:
             known.wake = wake_at
@@ -213,19 +213,30 @@ class Ledger:
             (CALL, self._calls),
             (RECORD, self._records),
             (COMMITTED, self._commits),
+            (OPEN_CALL, self._opened),
+            (ANSWER, self._answers),
         ):
             if rows:
                 many(statement, rows)
         if self._states:
             many(STATE, self._states.values())
-        touched = self._touched.values()
-        many(KEY, [(k.epoch, k.cursor, k.last_seq, k.last_message, k.last_work, k.last_life, k.id) for k in touched])
-        if moved := [known for known in touched if known.wake != known.stored_wake]:
-            many(WAKE, [(known.wake, known.id) for known in moved if known.wake is not None])
-            many(SLEEP, [(known.id,) for known in moved if known.wake is None])
-            for known in moved:
-                known.stored_wake = known.wake
+        self._settle_keys()
         self._clear()
+
+    def _settle_keys(self) -> None:
+        stay: list[tuple[Any, ...]] = []
+        move: list[tuple[Any, ...]] = []
+        for known in self._touched.values():
+            row = (known.epoch, known.cursor, known.last_seq, known.last_message, known.last_work, known.last_life)
+            if known.wake == known.stored_wake:
+                stay.append((*row, known.id))
+            else:
+                known.stored_wake = known.wake
+                move.append((*row, NEVER if known.wake is None else known.wake, known.id))
+        if stay:
+            self._many(KEY, stay)
+        if move:
+            self._many(KEY_AND_WAKE, move)
 
     def fold(self, payload: str) -> str | bytes:
         """What a column holds for a payload (`workbench.store.sqlite.blobs`)."""
@@ -253,25 +264,9 @@ class Ledger:
             return self.fenced(key, epoch, known)
         self._last_id = row = self._last_id + 1
         r = record
+        place = (r.branch, r.name, r.occurrence, r.position, r.began_at, r.took)
         payload = r.payload if len(r.payload) <= INLINE else self.fold(r.payload)
-        self._records.append(
-            (
-                row,
-                known.last_work,
-                known.id,
-                r.kind,
-                seq,
-                epoch,
-                self.at,
-                r.branch,
-                r.name,
-                r.occurrence,
-                r.position,
-                r.began_at,
-                r.took,
-                payload,
-            )
-        )
+        self._records.append((row, known.last_work, known.id, r.kind, seq, epoch, self.at, *place, payload))
         known.last_work = row
         if wake_at is not None:
             known.wake = wake_at
@@ -293,7 +288,7 @@ class Ledger:
             message, error = self.fold(dead.message), dead.error
             self.sql(DEAD, (self.next_id(), known.id, dead.seq, epoch, self.at, dead.call_id, message, error))
         for call_id, payload in commit.answers:
-            self.sql(ANSWER, (self.next_id(), known.id, call_id, cursor, epoch, self.at, self.fold(payload)))
+            self._answers.append((self.next_id(), known.id, call_id, cursor, epoch, self.at, self.fold(payload)))
         self._last_id = row = self._last_id + 1
         self._commits.append((row, known.last_work, known.id, cursor, epoch, self.at))
         known.last_work = row
@@ -315,6 +310,8 @@ class Ledger:
         self._calls: list[tuple[Any, ...]] = []
         self._records: list[tuple[Any, ...]] = []
         self._commits: list[tuple[Any, ...]] = []
+        self._opened: list[tuple[Any, ...]] = []
+        self._answers: list[tuple[Any, ...]] = []
         self._states: dict[int, tuple[int, str | None, int]] = {}
         self._touched: dict[int, Known] = {}
 

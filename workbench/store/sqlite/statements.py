@@ -12,15 +12,15 @@ __all__ = [
     "DATA_VERSION",
     "DEAD",
     "KEY",
+    "KEY_AND_WAKE",
     "MAKE_KEY",
     "MAKE_STATE",
     "MESSAGE",
+    "NEVER",
     "OPEN_CALL",
     "READ_KEY",
     "RECORD",
-    "SLEEP",
     "STATE",
-    "WAKE",
 ]
 
 DATA_VERSION = "PRAGMA data_version"
@@ -41,8 +41,16 @@ RECORD = """
 COMMITTED = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at) VALUES (?, ?, ?, 'commit', ?, ?, ?)"
 STATE = "UPDATE states SET version = ?, snapshot = ? WHERE key = ?"
 KEY = "UPDATE keys SET epoch = ?, cursor = ?, last_seq = ?, last_message = ?, last_work = ?, last_life = ? WHERE id = ?"
-WAKE = "UPDATE keys SET wake_at = ? WHERE id = ?"
-SLEEP = "UPDATE keys SET wake_at = NULL WHERE id = ?"
+NEVER = -1e300
+"""The wake of a key that has none."""
+
+KEY_AND_WAKE = f"""
+    UPDATE keys
+    SET
+        epoch = ?, cursor = ?, last_seq = ?, last_message = ?, last_work = ?, last_life = ?,
+        wake_at = nullif(?, {NEVER})
+    WHERE id = ?
+"""
 OPEN_CALL = """
     INSERT INTO answers (id, key, call_id, seq, message) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (key, call_id) DO UPDATE
