@@ -313,3 +313,19 @@ async def test_a_body_that_begins_again_for_ever_leaves_the_loop_alone(swallowed
 
     assert len(rounds) == (2 if swallowed is Exception else 5)
     assert beats > 10
+
+
+async def test_a_finally_that_fails_after_a_refused_state_fails_the_callers() -> None:
+    @process
+    async def messy(ctx):
+        try:
+            async for _ in ctx:
+                yield object()
+        finally:
+            raise RuntimeError("the clean-up fails too")
+
+    handle = spawn(messy)
+
+    with pytest.raises(RuntimeError, match="clean-up"):
+        await asyncio.wait_for(handle.call("anything"), 5)
+    assert handle.status == "crashed"

@@ -82,12 +82,16 @@ current_owner: ContextVar[Owner | None] = ContextVar("workbench_owner", default=
 async def drive(body: AsyncGenerator[Any, None], publish: Callable[[Any], None], ending: Callable[[], bool]) -> Outcome:
     """Run a body to its end, publishing what it yields. `ending` says whether it was told to end.
 
-    Never raises: a cancelled await that nobody asked for is the body's own failure and comes back as one.
+    Never raises: a cancelled await that nobody asked for is the body's own failure and comes back as one, and so does a
+    `finally` that fails after a state that could not be published.
     """
     try:
-        async for state in body:
-            if not ending():
-                publish(state)
+        try:
+            async for state in body:
+                if not ending():
+                    publish(state)
+        finally:
+            await body.aclose()
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         cut = task is not None and task.cancelling() > 0  # the task itself was cancelled: disposed, or its loop ends
@@ -96,8 +100,6 @@ async def drive(body: AsyncGenerator[Any, None], publish: Callable[[Any], None],
         return Outcome("disposed") if cut or ending() else Outcome("crashed", error)
     except BaseException as error:
         return _outcome(error, ending())
-    finally:
-        await body.aclose()
     return Outcome("disposed") if ending() else Outcome("done")
 
 
