@@ -2,17 +2,22 @@
 
 - The same file in the same loop is the same bench, with its definitions replaced; in another kernel it is another
   host, which claims only what no live host owns.
-- `Workbench.open(…)` can be awaited or entered with `async with`.
+- `Workbench.open(…)` can be awaited or entered with `async with`. Who awaits it keeps it open until `close()`; leaving
+  the last `async with` closes a bench that nobody keeps.
+- Opening and closing one place take turns, so that one kernel never has two hosts on one file.
 
 Source: DESIGN 2, RECIPES "Processes and the API".
 """
 
 from __future__ import annotations
 
+import asyncio
 import html
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
 
 from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
@@ -42,6 +47,7 @@ __all__ = ["Workbench"]
 MEMORY = ":memory:"
 Durability = Literal["full", "process"]
 _open: dict[str, Workbench] = {}
+_turns: WeakValueDictionary[tuple[Home, str], asyncio.Lock] = WeakValueDictionary()
 
 
 class Workbench:
@@ -56,6 +62,7 @@ class Workbench:
         self.closed = False
         self._runtime = runtime
         self._entered = 0
+        self._kept = False
         runtime.decide = self.approvals.command
 
     @classmethod
@@ -81,9 +88,9 @@ class Workbench:
             _check(thing)
         if not isinstance(lease, (int, float)) or isinstance(lease, bool) or lease <= 0:
             raise BadInput(f"lease is a number of seconds above 0, found {lease!r}")
-        return Opening(
-            lambda: _opened(cls, where, what, store, float(lease), worker, durability, clock or SystemClock())
-        )
+        place = _place(where) if store is None else f"store {id(store):x}"
+        options = _Options(place, what, store, float(lease), worker, durability, clock or SystemClock())
+        return Opening(lambda: _opened(cls, options))
 
     def add(self, *what: Agent | DurableDefinition) -> None:
         """Know agents and durable definitions, or replace those of their names; the next life of each uses the new."""
@@ -147,21 +154,31 @@ class Workbench:
 
     async def close(self) -> None:
         """End what lives here and leave the store; unfinished work stays in the journal. Closing twice does nothing."""
+        async with _turn(self._runtime.home, self.place):
+            await self._end()
+
+    async def _end(self) -> None:
         if self.closed:
             return
         self.closed = True
-        _open.pop(self.place, None)
-        self.approvals.close()
-        await self._runtime.close()
-        await self.store.close()
+        if _open.get(self.place) is self:
+            del _open[self.place]
+        try:
+            self.approvals.close()
+            await self._runtime.close()
+        finally:
+            await self.store.close()
 
     async def __aenter__(self) -> Workbench:
         self._entered += 1
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._leave(kept=False)
+
+    async def _leave(self, *, kept: bool) -> None:
         self._entered -= 1
-        if self._entered <= 0:
+        if self._entered <= 0 and not kept:
             await self.close()
 
     def _repr_html_(self) -> str:
@@ -203,53 +220,80 @@ class Opening:
 
     def __await__(self) -> Generator[Any, None, Workbench]:
         bench: Workbench = yield from self._begin().__await__()
+        bench._kept = True
         return bench
 
     async def __aenter__(self) -> Workbench:
-        self._bench = await self
-        return await self._bench.__aenter__()
+        bench: Workbench = await self._begin()
+        self._bench = bench
+        return await bench.__aenter__()
 
-    async def __aexit__(self, *error: object) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._bench is not None:
-            await self._bench.__aexit__(*error)
+            await self._bench._leave(kept=self._bench._kept)
 
 
-async def _opened(
-    cls: type[Workbench],
-    where: str | os.PathLike[str],
-    what: tuple[Agent | DurableDefinition, ...],
-    store: Store | None,
-    lease: float,
-    worker: bool,
-    durability: Durability,
-    clock: Clock,
-) -> Workbench:
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What `Workbench.open` was asked for."""
+
+    place: str
+    what: tuple[Agent | DurableDefinition, ...]
+    store: Store | None
+    lease: float
+    worker: bool
+    durability: Durability
+    clock: Clock
+
+
+async def _opened(cls: type[Workbench], options: _Options) -> Workbench:
     home = Home.of_running()
-    place = _place(where) if store is None else f"store {id(store):x}"
+    async with _turn(home, options.place):
+        known = _known(home, options.place)
+        if known is None:
+            return await _new(cls, home, options)
+        known.add(*options.what)
+        await known._runtime.recover()
+        return known
+
+
+def _turn(home: Home, place: str) -> asyncio.Lock:
+    """The turn of who opens or closes `place`; every bench in memory is a place of its own."""
+    if place == MEMORY:
+        return asyncio.Lock()
+    lock = _turns.get((home, place))
+    if lock is None:
+        lock = _turns[home, place] = asyncio.Lock()
+    return lock
+
+
+def _known(home: Home, place: str) -> Workbench | None:
+    """The bench that is open on `place` in this loop. Raises: StoreError when it is open in another one."""
     known = _open.get(place)
     if known is not None and known._runtime.home.loop.is_closed():
         del _open[place]
-        known = None
+        return None
     if known is not None and known._runtime.home is not home:
         raise StoreError(
             f"{place!r} is open in another running event loop of this process; use that one, or close it there"
         )
-    if known is not None:
-        known.add(*what)
-        await known._runtime.recover()
-        return known
-    keeper = store if store is not None else store_for(place, durability=durability)
-    await keeper.open(label=_label(), lease=lease, now=clock.now)
-    bench = cls(keeper, Runtime(keeper, home, clock, worker=worker, redeliver=lease), place)
+    return known
+
+
+async def _new(cls: type[Workbench], home: Home, options: _Options) -> Workbench:
+    place, clock = options.place, options.clock
+    keeper = options.store if options.store is not None else store_for(place, durability=options.durability)
+    await keeper.open(label=_label(), lease=options.lease, now=clock.now)
+    bench = cls(keeper, Runtime(keeper, home, clock, worker=options.worker, redeliver=options.lease), place)
     if place != MEMORY:
         _open[place] = bench
     try:
-        bench.add(*what)
+        bench.add(*options.what)
         await bench._runtime.requests.find()
         bench.approvals._publish()
         await bench._runtime.open()
     except BaseException:
-        await bench.close()
+        await bench._end()
         raise
     return bench
 

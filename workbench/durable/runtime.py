@@ -142,7 +142,10 @@ class Runtime:
             self._scheduler.cancel()
             await asyncio.wait([self._scheduler])
         here = [*self.live.values(), *self.following.values()]
-        await asyncio.gather(*(process.end("closed", "") for process in here))
+        ends = await asyncio.gather(*(process.end("closed", "") for process in here), return_exceptions=True)
+        for process, end in zip(here, ends, strict=True):
+            if isinstance(end, BaseException):
+                log.error("%s did not end well: %r", process.key, end, exc_info=end)
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def tick(self) -> int:
