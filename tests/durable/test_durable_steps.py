@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import pytest
-from jobs import ask, replay
+from jobs import ask, replay, running
 from places import Place
 from pydantic import BaseModel
 
@@ -341,3 +341,33 @@ async def test_a_result_over_the_limit_is_refused_by_its_size(place: Place) -> N
         return await ctx.step("too large", lambda: "x" * (64 * 1024 * 1024))
 
     assert (await ask(place, handler)).startswith("NotPlain: the result of step 'too large' is 67108866 bytes")
+
+
+async def test_a_step_that_outlives_its_message_touches_no_other(place: Place) -> None:
+    gate, stray, unstarted = asyncio.Event(), [], []
+
+    async def handler(ctx, message):
+        if message == "leave":
+            stray.append(asyncio.ensure_future(ctx.step("slow", gate.wait)))
+            unstarted.append(ctx.step("never begun", lambda: 1))
+            await asyncio.sleep(0)
+            return "left"
+        gate.set()
+        found = []
+        for step in (stray[0], unstarted[0]):
+            try:
+                await step
+            except StepMisuse as error:
+                found.append(str(error))
+        return found
+
+    bench = await place.open(running(handler))
+    handle = bench.lookup("job", id="a")
+    assert await handle.call("leave", id="1") == "left"
+
+    assert await handle.call("look", id="2") == [
+        "step 'slow' of message 1 of 'job:a' finished after its message had ended; "
+        "its result is lost, await the step in its handler",
+        "step 'never begun' of message 1 is awaited after its message has ended; await it in its handler",
+    ]
+    assert [entry for entry in await bench.store.history("job:a") if entry.kind == "step"] == []

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workbench.durable.answers import answer, check_same, failure, hear
 from workbench.durable.steps import Branch, Ledger
-from workbench.errors import CallRefused, Disposed, Fenced, ProcessEnded, StoreBroken
+from workbench.errors import CallRefused, Disposed, Fenced, ProcessEnded, StepMisuse, StoreBroken
 from workbench.plain import decode, digest, encode
 from workbench.process.mailbox import PAUSE
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
@@ -291,13 +291,19 @@ class Activation:
         if self.in_hand is None and self._taker is not None:
             self._log_self_casts()
 
-    async def put(self, record: StepRecord, wake_at: float | None = None) -> None:
-        """Keep a step's record. Raises: the signal that broke the activation."""
+    async def put(self, ledger: Ledger, record: StepRecord, wake_at: float | None = None) -> None:
+        """Keep the record of a step of the message in hand.
+
+        Raises: StepMisuse when the message of `ledger` has ended, the signal that broke the activation.
+        """
         if self.broken is not None or self.closed:
             raise self._ended()
-        if self.ledger is None:
-            raise Disposed(f"{self.key!r} has no message in hand")
-        ledger = self.ledger
+        if ledger is not self.ledger:
+            raise StepMisuse(
+                f"step {record.name!r} of message {ledger.seq} of {self.key!r} finished after its message had ended; "
+                "its result is lost, await the step in its handler",
+                name=record.name,
+            )
         try:
             await self.store.put_step(self.key, self.epoch, ledger.seq, record, wake_at)
         except (Exception, Fenced) as error:

@@ -6,16 +6,15 @@ Source: DESIGN 2, PROCESSES 2.1 to 2.8.
 from __future__ import annotations
 
 import asyncio
-import typing
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 from workbench.durable.functions import call_with_key
+from workbench.durable.results import declared_by, failed, recorded
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
 from workbench.errors import BadInput, Disposed, Drift, StepFailed, StepMisuse
-from workbench.plain import PLAIN, Shape, decode, encode, shape_of
+from workbench.plain import Shape, decode, encode, shape_of
 from workbench.process.calls import Call
 from workbench.process.drive import Cancelled, Owner
 from workbench.process.spawn import spawn_for
@@ -160,8 +159,8 @@ class DurableContext(Generic[M, S]):
                 f"step {name!r} needs a function to call, found {fn!r}; write ctx.step({name!r}, lambda key: …)"
             )
         branch, address, record = self._take(name)
-        shape = shape_of(returns, strict=True) if returns is not None else _returns(fn)
-        return _recorded(record, shape) if record is not None else self._run(branch, address, fn, shape, retry, timeout)
+        shape = shape_of(returns, strict=True) if returns is not None else declared_by(fn)
+        return recorded(record, shape) if record is not None else self._run(branch, address, fn, shape, retry, timeout)
 
     async def _run(
         self,
@@ -172,7 +171,8 @@ class DurableContext(Generic[M, S]):
         retry: Retry | None,
         timeout: float | None,
     ) -> Any:
-        activation, ledger = self._activation, self._ledger(address.name)
+        activation, ledger = self._activation, branch.ledger
+        self._must_be_in_hand(ledger, address.name)
         task = asyncio.current_task()
         if task is not None:
             activation.enter(task)
@@ -189,10 +189,10 @@ class DurableContext(Generic[M, S]):
                     f"step {address.name!r} finished after its process was disposed; nothing is written"
                 )
             text = shape.encode(value, f"the result of step {address.name!r}")
-            await activation.put(self._record(address, text, began))
+            await activation.put(ledger, self._record(address, text, began))
         except StepFailed as failure:
             if retry is not None:
-                await activation.put(self._record(address, encode(failure.fields), began, kind="failure"))
+                await activation.put(ledger, self._record(address, encode(failure.fields), began, kind="failure"))
             raise
         finally:
             if task is branch.task:
@@ -219,7 +219,7 @@ class DurableContext(Generic[M, S]):
                 return await self._try(address, fn, key, None, timeout)
             except Exception as error:
                 if attempt >= retry.times:
-                    raise _failed(address.name, error) from error
+                    raise failed(address.name, error) from error
                 await self._clock.sleep_until(self._clock.now() + retry.backoff * 2 ** (attempt - 1))
             attempt += 1
 
@@ -253,13 +253,13 @@ class DurableContext(Generic[M, S]):
         """Sleep until `when`, in UTC seconds; the first deadline asked for stays."""
         if isinstance(when, bool) or not isinstance(when, (int, float)) or when != when:
             raise BadInput(f"sleep {name!r} needs a number of seconds, found {when!r}")
-        _, address, record = self._take(name)
+        branch, address, record = self._take(name)
+        ledger = branch.ledger
         if record is None:
             record = self._record(
                 address, encode(float(when), f"the deadline of {name!r}"), self._clock.now(), kind="sleep"
             )
-            await self._activation.put(record, wake_at=float(when))
-        ledger = self._ledger(name)
+            await self._activation.put(ledger, record, wake_at=float(when))
         ledger.open[address] = record.began_at
         self._activation.changed()
         try:
@@ -273,20 +273,22 @@ class DurableContext(Generic[M, S]):
 
         Gives the decided request.
         """
-        _, address, record = self._take(name)
-        return self._asked(address, record, body)
+        branch, address, record = self._take(name)
+        return self._asked(branch.ledger, address, record, body)
 
-    async def _asked(self, address: Address, record: StepRecord | None, body: dict[str, Any]) -> Request:
+    async def _asked(
+        self, ledger: Ledger, address: Address, record: StepRecord | None, body: dict[str, Any]
+    ) -> Request:
         from workbench.durable.requests import Request
 
         if record is not None:
             return Request.from_plain(decode(record.payload))
-        ledger = self._ledger(address.name)
+        self._must_be_in_hand(ledger, address.name)
         began = self._clock.now()
         ledger.open[address] = began
         try:
             request = await self._requests.ask(ledger.key, ledger.key_of(address), body)
-            await self._activation.put(self._record(address, encode(request.to_plain()), began))
+            await self._activation.put(ledger, self._record(address, encode(request.to_plain()), began))
         finally:
             ledger.open.pop(address, None)
         return request
@@ -361,6 +363,15 @@ class DurableContext(Generic[M, S]):
         branch = current_branch.get()
         return branch if branch is not None and branch.ledger is ledger else trunk
 
+    def _must_be_in_hand(self, ledger: Ledger, name: str) -> None:
+        """A step begins when it is awaited, and by then its message may have ended."""
+        if self._ledger(name) is not ledger:
+            raise StepMisuse(
+                f"step {name!r} of message {ledger.seq} is awaited after its message has ended; "
+                "await it in its handler",
+                name=name,
+            )
+
     def _ledger(self, name: str) -> Ledger:
         activation = self._activation
         if activation.broken is not None:
@@ -379,47 +390,3 @@ class DurableContext(Generic[M, S]):
 async def _in_time(called: Awaitable[Any], seconds: float) -> Any:
     async with asyncio.timeout(seconds):
         return await called
-
-
-_READ: WeakKeyDictionary[Callable[..., Any], Shape] = WeakKeyDictionary()
-"""The shapes of functions whose annotations are texts: reading those costs more than the step."""
-
-
-def _returns(fn: Callable[..., Any]) -> Shape:
-    annotations = getattr(fn, "__annotations__", None)
-    if not annotations or "return" not in annotations:
-        return PLAIN
-    annotation = annotations["return"]
-    if not isinstance(annotation, str):
-        return shape_of(annotation)
-    shape = _READ.get(fn)
-    if shape is None:
-        try:
-            shape = _READ[fn] = shape_of(typing.get_type_hints(fn).get("return"))
-        except NameError:  # a name that is not there yet, or only for type checkers
-            return PLAIN
-    return shape
-
-
-async def _recorded(record: StepRecord, shape: Shape) -> Any:
-    if record.kind == "failure":
-        raise _failure_of(record.name, decode(record.payload))
-    return shape.decode(record.payload)
-
-
-def _failed(name: str, error: BaseException) -> StepFailed:
-    import traceback
-
-    return _failure_of(
-        name,
-        {
-            "type": type(error).__qualname__,
-            "message": str(error),
-            "traceback": "".join(traceback.format_exception(error)),
-            "retryable": False,
-        },
-    )
-
-
-def _failure_of(name: str, fields: dict[str, Any]) -> StepFailed:
-    return StepFailed(f"step {name!r} failed with {fields['type']}: {fields['message']}", **fields)
