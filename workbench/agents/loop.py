@@ -4,6 +4,7 @@
   stored.
 - Retries of a model belong here, inside the step, and only for failures that may pass.
 - Every way to end is a state: completed, failed with its error, cancelled with its open approvals closed.
+- A cancel that comes before the end wins over whatever it makes fail; one that comes after it changes nothing.
 
 Source: AGENTS 1.2, DESIGN 1, CASES 28, u46, u50.
 """
@@ -12,12 +13,13 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.calls import ToolCalls
 from workbench.agents.context import Principal
 from workbench.durable.requests import PENDING
-from workbench.errors import ModelFailed, RunFailed, WorkbenchError
+from workbench.errors import AlreadyDecided, ModelFailed, RunFailed, WorkbenchError
 from workbench.models.messages import tool_results_message, user_message
 from workbench.models.model import Request, Turn
 
@@ -93,23 +95,15 @@ class Loop:
             self._show()
             self._state["output"] = await self._converse()
             self._state["status"] = "completed"
-        except asyncio.CancelledError:
-            if self._cancelled_by is None or self._context.cancelled.is_set() or self._task is None:
+        except (asyncio.CancelledError, Exception) as error:
+            if self._cancelled_by is not None and not self._context.cancelled.is_set():
+                await self._cancelled()
+            elif isinstance(error, Exception):
+                self._failed(error)
+            else:
                 raise
-            self._task.uncancel()
-            await self._cancelled()
-        except Exception as error:
-            if not isinstance(error, WorkbenchError):
-                error.add_note(f"in run {self._run!r} of agent {self._agent.name!r}")
-            self._state["status"] = "failed"
-            self._state["error"] = {
-                "type": type(error).__qualname__,
-                "message": str(error),
-                "traceback": "".join(traceback.format_exception(error)),
-            }
         finally:
-            if self._show_timer is not None:
-                self._show_timer.cancel()
+            self._stop_listening()
         self._state["text"] = ""
         self._state["ended_at"] = self._clock.now()
         return dict(self._state)
@@ -204,16 +198,35 @@ class Loop:
 
     def _arrived(self, message: Any) -> None:
         """A message came behind the one in hand: a cancel stops it."""
-        if isinstance(message, dict) and message.get("type") == "cancel" and self._cancelled_by is None:
+        is_cancel = isinstance(message, dict) and message.get("type") == "cancel"
+        if is_cancel and self._cancelled_by is None and self._task is not None:
             self._cancelled_by = message.get("by", "you")
-            if self._task is not None:
-                self._task.cancel()
+            self._task.cancel()
+
+    def _stop_listening(self) -> None:
+        """From here on nothing interrupts the end: a cancel that comes now finds a run that is over."""
+        task, self._task = self._task, None
+        if task is not None and self._cancelled_by is not None and not self._context.cancelled.is_set():
+            task.uncancel()
+        if self._show_timer is not None:
+            self._show_timer.cancel()
+
+    def _failed(self, error: Exception) -> None:
+        if not isinstance(error, WorkbenchError):
+            error.add_note(f"in run {self._run!r} of agent {self._agent.name!r}")
+        self._state["status"] = "failed"
+        self._state["error"] = {
+            "type": type(error).__qualname__,
+            "message": str(error),
+            "traceback": "".join(traceback.format_exception(error)),
+        }
 
     async def _cancelled(self) -> None:
         self._context.give_up()
         for request in await self._requests.find(key=self._context.ledger.key, status=PENDING):
-            await self._requests.decide(
-                request.id, "superseded", {"by": self._cancelled_by, "reason": "the run was cancelled"}
-            )
+            with suppress(AlreadyDecided):  # a person was quicker; what was decided is not run
+                await self._requests.decide(
+                    request.id, "superseded", {"by": self._cancelled_by, "reason": "the run was cancelled"}
+                )
         self._state["status"] = "cancelled"
         self._state["cancelled_by"] = self._cancelled_by
