@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workbench.clock import Clock
     from workbench.loop import Home
 
-__all__ = ["Approval", "Approvals", "approval_view"]
+__all__ = ["Approval", "Approvals", "approval_view", "is_of_a_tool"]
 
 SHOWN = 50  # decided ones in the view
 
@@ -125,7 +125,7 @@ class Approvals(Handle):
         """The inbox as a person sees it."""
         pending = [approval_view(request, alive=True) for request in self._open()]
         decided = sorted(
-            (request for request in self._requests.known() if request.status != PENDING),
+            (request for request in self._requests.known() if request.status != PENDING and is_of_a_tool(request)),
             key=lambda r: r.decided_at or 0,
             reverse=True,
         )
@@ -193,7 +193,7 @@ class Approvals(Handle):
         return f"<Approvals: {len(self._open())} pending>"
 
     def _open(self) -> list[Request]:
-        pending = [request for request in self._requests.known() if request.status == PENDING]
+        pending = [request for request in self._requests.known() if request.status == PENDING and is_of_a_tool(request)]
         return sorted(pending, key=lambda r: (r.body.get("expires_at") or float("inf"), r.asked_at))
 
     def _publish(self) -> None:
@@ -201,6 +201,14 @@ class Approvals(Handle):
         self.states.publish(
             encode([{name: value for name, value in view.items() if name != "actions"} for view in views], "approvals")
         )
+
+
+def is_of_a_tool(request: Request) -> bool:
+    """Whether the request has all that an approval shows; what else was asked, or changed by hand, is none."""
+    return request.body.keys() >= _FIELDS
+
+
+_FIELDS = {"run", "agent", "tool", "call", "sentence", "act", "args", "schema"}
 
 
 def approval_view(request: Request, *, alive: bool) -> ApprovalView:

@@ -166,14 +166,18 @@ class ToolCalls:
                 value = await self._value(tool, tool.bind(tool.validate(args), context))
             shape = shape_of(tool.returns)
             content = decode(shape.encode(value, f"the result of tool {tool.name!r}"))
-        except (asyncio.CancelledError, Signal):
+        except Signal:
             raise
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            return _outcome("failed", error=_error("CancelledError", _words(error), _trace(error)), note=note)
         except NotPlain as error:
             return _outcome("failed", error=_error("NotPlain", f"{error}; the tool did run"), note=note)
         except BaseException as error:
             if isinstance(error, BaseExceptionGroup) and error.split(Signal)[0] is not None:
                 raise
-            return _outcome("failed", error=_error(type(error).__qualname__, str(error), _trace(error)), note=note)
+            return _outcome("failed", error=_error(type(error).__qualname__, _words(error), _trace(error)), note=note)
         return _outcome("success", content=content, note=note, progress=self._live.progress.get(branch))
 
     async def _value(self, tool: Tool, bound: Callable[[], Any]) -> Any:
@@ -208,6 +212,20 @@ def _outcome(
 
 def _error(type_name: str, message: str, trace: str = "") -> dict[str, Any]:
     return {"type": type_name, "message": message, "traceback": trace}
+
+
+def _is_cancelled() -> bool:
+    """Whether the call itself is cancelled, and not something of its own that its tool awaited."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _words(error: BaseException) -> str:
+    """What an error says, also one of a stranger whose words fail."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"its words cannot be had: {type(failure).__qualname__}"
 
 
 def _trace(error: BaseException) -> str:

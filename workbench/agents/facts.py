@@ -71,7 +71,8 @@ class Facts:
         found = [
             record for record in self.records if record.branch == "" and record.name == TURN and record.kind == "step"
         ]
-        return [(record.occurrence + 1, record, Turn.from_plain(decode(record.payload))) for record in found]
+        read = [(record.occurrence + 1, record, _turn(record.payload)) for record in found]
+        return [(number, record, turn) for number, record, turn in read if turn is not None]
 
     def on(self, branch: str) -> list[StepRecord]:
         """The records of a call, those inside its steps included."""
@@ -88,3 +89,11 @@ class Facts:
         return 0 < record.epoch < self.epoch and any(
             life.how in ("killed", "lost") for life in self.lives if life.epoch >= record.epoch
         )
+
+
+def _turn(text: str) -> Turn | None:
+    """The turn of a record; None when the row was changed by hand into none of a turn."""
+    try:
+        return Turn.from_plain(decode(text))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None

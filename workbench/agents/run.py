@@ -15,7 +15,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Generator
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.approvals import Approval, approval_view
+from workbench.agents.approvals import Approval, approval_view, is_of_a_tool
 from workbench.agents.facts import Facts
 from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, first_state
@@ -78,11 +78,13 @@ class Run(Shown):
     def state(self) -> dict[str, Any]:
         """The newest state: published here, or committed in the store."""
         store = self._runtime.store
-        state: dict[str, Any] | None = self.process.state
-        if state is None or (self.process.activation is None and state["status"] not in FINAL):
-            for info in store.keys_now(key=self.key):
-                if info.snapshot is not None:
-                    state = decode(info.snapshot)
+        try:
+            state = _whole(self.process.state, self.agent)
+            if state is None or (self.process.activation is None and state["status"] not in FINAL):
+                for info in store.keys_now(key=self.key):
+                    state = _whole(None if info.snapshot is None else decode(info.snapshot), self.agent) or state
+        except BadInput as error:
+            state = _unreadable(self.agent, error)
         state = state or first_state(self.agent, "")
         if state["status"] not in FINAL and (answer := store.result_now(self.key, FIRST)) is not None:
             state = _given_up(state, decode(answer))
@@ -178,7 +180,7 @@ class Run(Shown):
 
     def _pending(self) -> Approval | None:
         for request in self._runtime.requests.known():
-            if request.key == self.key and request.status == PENDING:
+            if request.key == self.key and request.status == PENDING and is_of_a_tool(request):
                 return Approval(approval_view(request, alive=True))
         return None
 
@@ -273,7 +275,7 @@ class Run(Shown):
             alive=alive,
             killed_by=None if alive else self.process.held_by or _killer(lives),
             elsewhere=owner.label if owner is not None else None,
-            requests=[request for request in self._runtime.requests.known() if request.key == self.key],
+            requests=[r for r in self._runtime.requests.known() if r.key == self.key and is_of_a_tool(r)],
             text=self.live.text if alive else {},
             turn_began=self.live.began,
             progress=self.live.progress,
@@ -331,6 +333,19 @@ class Run(Shown):
         return f"<Run {self.id} of {self.agent}: {self.status}{killed}>"
 
 
+def _whole(state: Any, agent: str) -> dict[str, Any] | None:
+    """The state of a run, if it is one. Raises: BadInput when it is something else."""
+    if state is not None and (type(state) is not dict or type(state.get("status")) is not str):
+        raise BadInput(f"the stored state {state!r:.60} is none of a run; the row was changed by hand")
+    return None if state is None else {**first_state(agent, ""), **state}
+
+
+def _unreadable(agent: str, error: BadInput) -> dict[str, Any]:
+    """The state of a run whose row nobody can read: shown as failed, with the reason; nothing of it is written."""
+    told = {"type": "Unreadable", "message": str(error), "traceback": ""}
+    return {**first_state(agent, ""), "status": "failed", "error": told}
+
+
 def _given_up(state: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     """The state of a run whose message was set aside: it never came to an end of its own, and the answer says so."""
     if "failed" not in answer:
@@ -342,11 +357,20 @@ def _killer(lives: list[Activation]) -> str | None:
     return lives[-1].by if lives and lives[-1].how == "killed" else None
 
 
+def _message(text: str) -> dict[str, Any]:
+    """The first message; one that cannot be read shows as an empty request."""
+    try:
+        message = decode(text)
+    except BadInput as error:
+        return {"text": str(error)}
+    return message if type(message) is dict else {"text": repr(message)}
+
+
 def _read_history(facts: Facts, entries: list[Entry], *, records: bool) -> None:
     """Take the first message, and the records unless they are live, from the journal."""
     for entry in entries:
         if entry.kind == "message" and entry.payload is not None and not facts.message:
-            facts.message = decode(entry.payload)
+            facts.message = _message(entry.payload)
             facts.asked_at = facts.message.get("at", entry.at)
             facts.seq = entry.seq or 1
         elif records and entry.step is not None and entry.seq == facts.seq:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from workbench.agents.agent import Agent
     from workbench.durable.context import DurableContext
     from workbench.durable.runtime import Runtime
+    from workbench.store.journal import KeyInfo
 
 __all__ = ["Runs"]
 
@@ -124,8 +125,8 @@ class Runs:
 
     def __iter__(self) -> Iterator[Run]:
         for info in self._runtime.store.keys_now():
-            if info.definition.startswith(AGENT):
-                yield self[decode(info.args)["id"]]
+            if info.definition.startswith(AGENT) and (id := _id(info)) is not None:
+                yield self[id]
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -191,6 +192,16 @@ class Runs:
 
 def _key(id: str) -> str:
     return f"run:{escape(id)}"
+
+
+def _id(info: KeyInfo) -> str | None:
+    """The id of a run; None when its row was changed by hand into none of a run."""
+    try:
+        args = decode(info.args)
+    except BadInput:
+        return None
+    id = args.get("id") if type(args) is dict else None
+    return id if type(id) is str and _key(id) == info.key else None
 
 
 def _fits(run: Run, status: str | None, agent: str | None, text: str | None) -> bool:

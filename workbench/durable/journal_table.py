@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import NoCode
+from workbench.errors import BadInput, NoCode
 from workbench.plain import decode
 from workbench.table import Table
 
@@ -43,4 +43,7 @@ def _row(entry: Entry) -> dict[str, Any]:
 def _value(kind: str, payload: str | None) -> Any:
     if payload is None:
         return None
-    return payload if kind == "dead" else decode(payload)
+    try:
+        return payload if kind == "dead" else decode(payload)
+    except BadInput:  # a row that was changed by hand is shown as it is
+        return payload

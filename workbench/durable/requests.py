@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import AlreadyDecided, NoSuchApproval
+from workbench.errors import AlreadyDecided, BadInput, NoSuchApproval
 from workbench.events import Changes
 from workbench.plain import decode, encode
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["PENDING", "Request", "Requests"]
 
 KIND = "request"
+log = logging.getLogger("workbench")
 PENDING = "pending"
 
 
@@ -106,7 +108,13 @@ class Requests:
 
     async def find(self, *, key: str | None = None, status: str | None = None) -> list[Request]:
         """Requests oldest first."""
-        return [self._see(_request(record)) for record in await self._store.find_records(KIND, key=key, status=status)]
+        found = []
+        for record in await self._store.find_records(KIND, key=key, status=status):
+            try:
+                found.append(self._see(_request(record)))
+            except BadInput as error:
+                log.error("%s", error)
+        return found
 
     async def refresh(self) -> None:
         """Look at the store again: another host may have asked, or decided what is open here."""
@@ -138,12 +146,9 @@ class Requests:
 
 
 def _request(record: Record) -> Request:
-    return Request(
-        record.id,
-        record.key,
-        decode(record.body),
-        record.at,
-        record.status,
-        decode(record.decision) if record.decision is not None else None,
-        record.decided_at,
-    )
+    """The request of a row. Raises: BadInput when the row was changed by hand into something else."""
+    body = decode(record.body)
+    decision = decode(record.decision) if record.decision is not None else None
+    if type(body) is not dict or (decision is not None and type(decision) is not dict):
+        raise BadInput(f"the request {record.id!r} of {record.key!r} cannot be read; its row was changed by hand")
+    return Request(record.id, record.key, body, record.at, record.status, decision, record.decided_at)

@@ -173,7 +173,17 @@ class Runtime:
             self.blocked[info.key] = f"no code for {info.definition!r}; add its definition to this bench"
             self.changes.tell()
             return False
-        self.handle(definition, info.key, decode(info.args)).start()
+        try:
+            args = decode(info.args)
+        except BadInput as error:
+            args, found = None, str(error)
+        else:
+            found = f"found {args!r:.60}"
+        if type(args) is not dict:
+            self.blocked[info.key] = f"its stored arguments are no arguments: {found}"
+            self.changes.tell()
+            return False
+        self.handle(definition, info.key, args).start()
         return True
 
     async def _schedule(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import StoreError
 from workbench.store.journal import Activation, DeadLetter, Entry, Host, KeyInfo, StepRecord
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, read_host
@@ -121,7 +122,10 @@ def _entries(connection: sqlite3.Connection, key: int) -> Iterator[Entry]:
 
 def _entry(connection: sqlite3.Connection, row: tuple[Any, ...]) -> Entry:
     id, kind, at, seq, epoch, column, call_id, branch, name, occurrence, position, began_at, took = row
-    payload = None if column is None else unfold(connection, column)
+    try:
+        payload = None if column is None else unfold(connection, column)
+    except StoreError:  # the file lost it: what is left of the history is shown all the same
+        payload = None
     if branch is None:
         return Entry(id, kind, at, seq, epoch, payload, call_id)
     step = StepRecord(branch, name, occurrence, payload or "", kind, position, began_at, took, epoch)

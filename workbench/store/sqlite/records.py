@@ -6,8 +6,10 @@ approval is never left without somebody to act on it.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import StoreError
 from workbench.store.journal import Record
 from workbench.store.sqlite.blobs import unfold
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from workbench.store.sqlite.write import Job
 
 __all__ = ["decide", "find", "get", "put"]
+
+log = logging.getLogger("workbench")
 
 PUT = """
     INSERT INTO records (id, kind, name, key, status, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -67,7 +71,13 @@ def find(connection: sqlite3.Connection, kind: str, key: str | None, status: str
     if status is not None:
         where, values = where + " AND status = ?", [*values, status]
     rows = connection.execute(f"{COLUMNS} WHERE {where} ORDER BY at, id", values).fetchall()
-    return [_record(connection, row) for row in rows]
+    found = []
+    for row in rows:
+        try:
+            found.append(_record(connection, row))
+        except StoreError as error:  # one row that lost its payload hides no other
+            log.error("%s of %r: %s", row[1], row[2], error)
+    return found
 
 
 def _record(connection: sqlite3.Connection, row: tuple[Any, ...]) -> Record:
