@@ -17,24 +17,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.durable import inspecting
-from workbench.durable.activation import Activation
-from workbench.durable.attempts import Attempts
-from workbench.durable.context import DurableContext
+from workbench.durable.life import Life
 from workbench.durable.receipt import Receipt
-from workbench.durable.sending import Outbox, Sent, link
+from workbench.durable.sending import Outbox, Sent, link, post
 from workbench.durable.threads import Threads
-from workbench.errors import BadInput, CallRefused, Drift, Fenced, OwnedElsewhere, ProcessEnded, Signal, StoreBroken
-from workbench.plain import decode, encode
-from workbench.process.drive import Outcome, current_owner, drive
+from workbench.errors import BadInput, CallRefused, Fenced, OwnedElsewhere, ProcessEnded, Signal, StoreBroken
+from workbench.plain import PLAIN, decode
+from workbench.process.drive import Outcome
 from workbench.process.handle import ENDED, Handle
 from workbench.process.spawn import GRACE, Ended
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from workbench.durable.activation import Activation
+    from workbench.durable.context import DurableContext
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.runtime import Runtime
-    from workbench.store.journal import Host, Loaded
+    from workbench.store.journal import Host
 
 __all__ = ["DurableProcess"]
 
@@ -84,11 +84,11 @@ class DurableProcess(Handle):
                 f'e.g. id="checkout-A-1001", found {id!r}',
                 key=self.key,
             )
-        text = self.definition.shapes[0].encode(message, "message")
-        plain = decode(text)
+        shape = self.definition.shapes[0]
+        text = shape.encode(message, "message")
         if self.activation is not None and not self._how:
-            return self.activation.call(plain, text, id)
-        return self._send(Sent(text, plain, id))
+            return self.activation.call(message if shape is PLAIN else decode(text), text, id)
+        return self._send(Sent(text, decode(text), id))
 
     def _send(self, sent: Sent) -> asyncio.Future[Any]:
         """Send to a process that does not live here now: post it elsewhere, or keep it for the next life."""
@@ -101,17 +101,7 @@ class DurableProcess(Handle):
         return sent.future
 
     def _post(self, sent: Sent) -> asyncio.Future[Any]:
-        if sent.id is not None:
-            return asyncio.ensure_future(self._runtime.call_elsewhere(self, sent.message, sent.text, sent.id))
-        return asyncio.ensure_future(
-            self._runtime.store.post(
-                self.key,
-                sent.text,
-                wake=self._runtime.clock.now(),
-                definition=self.definition.name,
-                args=encode(self.args, f"the arguments of {self.definition.name}"),
-            )
-        )
+        return post(sent, self, self._runtime)
 
     @property
     def pending(self) -> int:
@@ -175,9 +165,11 @@ class DurableProcess(Handle):
             await self._release("crashed")
         finally:
             if self._task is asyncio.current_task():
-                if self._how:
-                    await self._release(self._how, self._by)
-                self._end_senders()
+                try:
+                    if self._how:
+                        await self._release(self._how, self._by)
+                finally:
+                    self._end_senders()
 
     async def _live_once(self) -> bool:
         """One activation; gives whether another follows."""
@@ -193,95 +185,50 @@ class DurableProcess(Handle):
         if before is not None:  # our own life before this one, which crashed; the key stayed ours
             loaded = replace(loaded, cut_off=False)
             await runtime.store.release(self.key, before, "crashed", "")
-        restored = None
-        if loaded.snapshot is not None:
-            text, restored = self.definition.restore(self.key, loaded.snapshot, loaded.version)
-            loaded = replace(loaded, snapshot=text)
-            self.states.publish(text)
-        activation = Activation(
-            self.key,
-            self.definition.name,
-            runtime.store,
-            loaded,
-            version=self.definition.version,
-            redeliver=runtime.redeliver,
-            now=runtime.clock.now,
-        )
-        outcome = await self._drive(activation, loaded, restored)
-        if activation.broken is not None:
-            outcome = Outcome("signalled", activation.broken)
-        return await self._after(activation, outcome)
+        life = Life(runtime, self.definition, self.key, loaded, self._published)
+        if life.activation.snapshot is not None:
+            self.states.publish(life.activation.snapshot)
+        outcome = await life.read_log()
+        if outcome is None:
+            outcome = Outcome("disposed") if self._how else await self._drive(life)
+        return await self._after(life, outcome)
 
-    async def _drive(self, activation: Activation, loaded: Loaded, restored: Any) -> Outcome:
-        try:
-            for logged in await self._runtime.store.pending(self.key, loaded.cursor):
-                activation.replay(logged)
-            for logged in await self._runtime.store.collect(self.key, loaded.epoch):
-                activation.replay(logged)
-            if loaded.cut_off:
-                await self._attempts(activation).count_a_death()
-        except (Exception, Fenced) as error:
-            return Outcome("crashed" if isinstance(error, Exception) else "signalled", error)
-        if self._how:
-            return Outcome("disposed")
-        context: DurableContext[Any, Any] = DurableContext(
-            activation,
-            restored,
-            self.definition.shapes[0],
-            self._publish,
-            clock=self._runtime.clock,
-            pool=self._runtime.pool,
-            requests=self._runtime.requests,
-        )
-        self.context = context
-        self.activation = activation
+    async def _drive(self, life: Life) -> Outcome:
+        activation = self.activation = life.activation
+        self.context = life.context
         activation.driver = self._task
         activation.on_broken = self._interrupt
         activation.changed = self.states.tell
         self.states.tell()
-        current_owner.set(context.owner)
         self._outbox.deliver(activation)
-        body = self.definition.body(context, **self.args)
-        outcome = await drive(body, self._publish, lambda: activation.closed or activation.broken is not None)
-        if outcome.how == "done" and activation.in_hand is not None:
-            try:
-                await activation.finish()
-            except BaseException as error:
-                outcome = Outcome("signalled", error)
-        return outcome
+        return await life.drive(self.args)
 
-    def _publish(self, state: Any) -> None:
-        assert self.activation is not None
-        text = self.states.shape.encode(state, "state")
-        self.activation.snapshot = text
+    def _published(self, text: str) -> None:
         self.states.publish(text)
         self._become("running")
 
-    async def _after(self, activation: Activation, outcome: Outcome) -> bool:
-        """See to how an activation ended; gives whether another follows."""
-        self.activation = None
+    async def _after(self, life: Life, outcome: Outcome) -> bool:
+        """See to how a life ended; gives whether another follows."""
+        activation, self.activation = life.activation, None
         activation.on_broken = _over_already
-        if self.context is not None:
-            self.context.cancelled.set()
-            await self.context.owner.end()
+        await life.end()
         self.threads.add(activation.threads)
-        activation.close()
         error, again = outcome.error, False
         if outcome.how == "disposed" and isinstance(error, Exception):
             log.error("%s failed while it ended: %r", self.key, error, exc_info=error)
         if outcome.how == "crashed" and error is not None and not self._how:
             try:
-                again = await self._again(activation, error)
+                again = await life.count_a_failure(error)
             except (Exception, Fenced, StoreBroken) as failure:
                 error = activation.write_failed(failure) if isinstance(failure, Exception) else failure
+        if isinstance(error, Fenced) and not self._how:
+            await self._follow_the_new_owner(error)  # first, so that who hears of it finds the reason here
         if again or self._how == "replaced":
             self._outbox.keep(activation.hand_on())
         activation.end_calls(self._end_of_calls(outcome, error))
-        if self._how:
+        if self._how or isinstance(error, Fenced):
             return False
-        if isinstance(error, Fenced):
-            await self._follow_the_new_owner(error)
-        elif again:
+        if again:
             self.error = error
             self._become("restarting")
         elif error is None or outcome.how == "disposed":
@@ -300,21 +247,6 @@ class DurableProcess(Handle):
         if error is None or outcome.how == "disposed":
             return ProcessEnded(f"{self.key!r} ended before it answered", name=self.key, status=outcome.how)
         return error
-
-    async def _again(self, activation: Activation, error: BaseException) -> bool:
-        """Count the failed message, and set it aside when its attempts are used up.
-
-        False when it failed outside any message.
-        """
-        delivery = activation.in_hand
-        if delivery is None or isinstance(error, Drift):
-            return False
-        log.error("%s failed in message %s: %r", self.key, delivery.seq, error, exc_info=error)
-        await self._attempts(activation).count_a_failure(delivery, f"{type(error).__name__}: {error}")
-        return True
-
-    def _attempts(self, activation: Activation) -> Attempts:
-        return Attempts(activation, self._runtime.requests, self.definition.max_attempts)
 
     def _crash(self, error: BaseException) -> None:
         self.error = error

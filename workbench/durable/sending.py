@@ -11,14 +11,17 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ProcessEnded
+from workbench.plain import encode
 from workbench.process.calls import fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from workbench.durable.activation import Activation, Callers
+    from workbench.durable.process import DurableProcess
+    from workbench.durable.runtime import Runtime
 
-__all__ = ["Outbox", "Sent", "link"]
+__all__ = ["Outbox", "Sent", "link", "post"]
 
 
 class Sent:
@@ -80,6 +83,21 @@ class Outbox:
             fail(future, error)
         self._messages.clear()
         self._callers = {}
+
+
+def post(sent: Sent, process: DurableProcess, runtime: Runtime) -> asyncio.Future[Any]:
+    """Post a message to a process that lives on another host: the number of a cast, the answer to a call."""
+    if sent.id is not None:
+        return asyncio.ensure_future(runtime.call_elsewhere(process, sent.message, sent.text, sent.id))
+    return asyncio.ensure_future(
+        runtime.store.post(
+            process.key,
+            sent.text,
+            wake=runtime.clock.now(),
+            definition=process.definition.name,
+            args=encode(process.args, f"the arguments of {process.definition.name}"),
+        )
+    )
 
 
 def link(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:

@@ -1,0 +1,126 @@
+"""The life of a key in this kernel: an activation and the body that it drives, from the log to how the body ended.
+
+- What the log holds is delivered first, and the death that ended the life before is counted.
+- A state is encoded when it is yielded, by the definition that this life began with.
+- A body that returns with a message in hand has handled it.
+
+Source: PROCESSES 2.2 and 2.9. Knows nothing of claims, of other hosts, or of what follows.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.durable.activation import Activation
+from workbench.durable.attempts import Attempts
+from workbench.durable.context import DurableContext
+from workbench.errors import Drift, Signal
+from workbench.process.drive import Outcome, current_owner, drive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from workbench.durable.definition import DurableDefinition
+    from workbench.durable.runtime import Runtime
+    from workbench.store.journal import Loaded
+
+__all__ = ["Life"]
+
+log = logging.getLogger("workbench")
+
+
+class Life:
+    """One life. `published` hears the text of every state that the body yields.
+
+    Raises: BadInput when the stored state is of another version and nothing migrates it; what `migrate` raises.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        definition: DurableDefinition,
+        key: str,
+        loaded: Loaded,
+        published: Callable[[str], None],
+    ) -> None:
+        restored = None
+        if loaded.snapshot is not None:
+            text, restored = definition.restore(key, loaded.snapshot, loaded.version)
+            loaded = replace(loaded, snapshot=text)
+        self._runtime = runtime
+        self._definition = definition
+        self._loaded = loaded
+        self._published = published
+        self.activation = Activation(
+            key,
+            definition.name,
+            runtime.store,
+            loaded,
+            version=definition.version,
+            redeliver=runtime.redeliver,
+            now=runtime.clock.now,
+        )
+        self.context: DurableContext[Any, Any] = DurableContext(
+            self.activation,
+            restored,
+            definition.shapes[0],
+            self._publish,
+            clock=runtime.clock,
+            pool=runtime.pool,
+            requests=runtime.requests,
+        )
+        self._attempts = Attempts(self.activation, runtime.requests, definition.max_attempts)
+
+    async def read_log(self) -> Outcome | None:
+        """Deliver what the log holds; gives how the life ended if that is already its end."""
+        activation, store, loaded = self.activation, self._runtime.store, self._loaded
+        try:
+            for logged in await store.pending(activation.key, loaded.cursor):
+                activation.replay(logged)
+            for logged in await store.collect(activation.key, loaded.epoch):
+                activation.replay(logged)
+            if loaded.cut_off:
+                await self._attempts.count_a_death()
+        except Exception as error:
+            return Outcome("crashed", error)
+        except Signal as signal:
+            return Outcome("signalled", signal)
+        return None
+
+    async def drive(self, args: dict[str, Any]) -> Outcome:
+        """Run the body to its end, in the current task."""
+        activation = self.activation
+        current_owner.set(self.context.owner)
+        body = self._definition.body(self.context, **args)
+        outcome = await drive(body, self._publish, lambda: activation.closed or activation.broken is not None)
+        if outcome.how == "done" and activation.in_hand is not None:
+            try:
+                await activation.finish()
+            except BaseException as error:
+                outcome = Outcome("signalled", error)
+        return outcome if activation.broken is None else Outcome("signalled", activation.broken)
+
+    def _publish(self, state: Any) -> None:
+        text = self._definition.shapes[1].encode(state, "state")
+        self.activation.snapshot = text
+        self._published(text)
+
+    async def end(self) -> None:
+        """End what the body owns, in the order of PROCESSES 1.7; nothing more is written."""
+        self.context.cancelled.set()
+        await self.context.owner.end()
+        self.activation.close()
+
+    async def count_a_failure(self, error: BaseException) -> bool:
+        """Count the message that failed, and set it aside when its attempts are used up.
+
+        False when the body failed outside any message, which nothing mends. Raises: what the store raises.
+        """
+        delivery = self.activation.in_hand
+        if delivery is None or isinstance(error, Drift):
+            return False
+        log.error("%s failed in message %s: %r", self.activation.key, delivery.seq, error, exc_info=error)
+        await self._attempts.count_a_failure(delivery, f"{type(error).__name__}: {error}")
+        return True
