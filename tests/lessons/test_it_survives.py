@@ -96,7 +96,7 @@ def _story(folder, extra):
         "cancelled.log": [{"order": "A-1002", "call": "c", "pid": 1}],
     }
     for name, rows in good.items():
-        rows = rows + [extra[name]] if name in extra else rows
+        rows = [*rows, extra[name]] if name in extra else rows
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     before = {"clicked": {"id": "ap-1", "status": "approved"}, "pid": 1, "receipts": 0}
     return Story(checks(folder, _Executed(), before))
