@@ -80,7 +80,7 @@ class Run(Shown):
         store = self._runtime.store
         try:
             state = _whole(self.process.state, self.agent)
-            if state is None or (self.process.activation is None and state["status"] not in FINAL):
+            if state is None or self.process.activation is None:
                 for info in store.keys_now(key=self.key):
                     state = _whole(None if info.snapshot is None else decode(info.snapshot), self.agent) or state
         except BadInput as error:
@@ -124,7 +124,12 @@ class Run(Shown):
         return self._end()
 
     def _over(self) -> bool:
-        return self.state["status"] in FINAL or not self.alive
+        return self._has_ended() or not self.alive
+
+    def _has_ended(self) -> bool:
+        """Whether it has come to its end, and the journal has it."""
+        activation = self.process.activation
+        return self.state["status"] in FINAL and (activation is None or activation.in_hand is None)
 
     def _end(self) -> str:
         state = self.state
@@ -231,7 +236,7 @@ class Run(Shown):
         A plain function that still runs in a thread is waited for first; `beside=True` goes on next to it. Raises:
         RunError when it has ended.
         """
-        if self.state["status"] in FINAL:
+        if self._has_ended():
             raise RunError(f"run {self.id!r} is {self.status} and needs no recovery", run=self.id)
         if not self.alive:
             await self.process.recover(beside=beside)
@@ -240,15 +245,15 @@ class Run(Shown):
 
     async def cancel(self, by: str = "you") -> str:
         """Stop it for good and close its approvals; gives the status that became true, which may be an earlier end."""
-        if self.state["status"] not in FINAL:
+        if not self._has_ended():
             self.process.cast({"type": "cancel", "by": by})
-            while self.state["status"] not in FINAL:
+            while not self._has_ended():
                 await self._change()
         self._tell()
         return str(self.state["status"])
 
     def _must_live_here(self, verb: str) -> None:
-        if self.state["status"] in FINAL:
+        if self._has_ended():
             raise RunError(f"run {self.id!r} is {self.status}; there is nothing to {verb}", run=self.id)
         if (owner := self.owner) is not None:
             raise RunError(f"run {self.id!r} runs elsewhere, {owner.label}; {verb} it there", run=self.id)

@@ -255,6 +255,7 @@ class Activation:
         self._peek = None
         for id, envelope in answers.items():
             self._release(id, envelope)
+        self.changed()
 
     def _log_self_casts(self) -> None:
         casts, self._self_casts = self._self_casts, []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.durable.keys import escape
 from workbench.errors import BadInput, NoCode
 from workbench.plain import decode
 from workbench.table import Table
@@ -18,7 +19,7 @@ COLUMNS = ("id", "at", "kind", "seq", "epoch", "branch", "name", "value")
 
 def journal_table(store: Store, key: str) -> Table:
     """The rows of a key, or of the run with that id. Raises: NoCode when the store has neither."""
-    for candidate in (f"run:{key}", key):
+    for candidate in (f"run:{escape(key)}", key):
         entries = store.history_now(candidate)
         if entries:
             return Table([_row(entry) for entry in entries], columns=COLUMNS)

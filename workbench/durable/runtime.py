@@ -72,9 +72,10 @@ class Runtime:
                     process.use(definition)
                 else:
                     self.home.start(process.replace(definition), name=f"replace {process.key}")
-        for key, reason in list(self.blocked.items()):
-            if reason.startswith(f"no code for {definition.name!r}"):
-                del self.blocked[key]
+        freed = [key for key, reason in self.blocked.items() if reason.startswith(f"no code for {definition.name!r}")]
+        if freed:
+            self.blocked = {key: reason for key, reason in self.blocked.items() if key not in freed}
+            self.home.start(self._free(freed), name=f"wake what waited for {definition.name}")
 
     def definition(self, name: str) -> DurableDefinition:
         """The definition of that name. Raises: NoCode."""
@@ -131,6 +132,13 @@ class Runtime:
         """Bring every key to life that has work left and no live owner."""
         for info in await self.store.keys():
             if info.last_seq > info.cursor or info.wake_at is not None:
+                self._wake(info)
+
+    async def _free(self, keys: list[str]) -> None:
+        """Bring keys to life whose definition came."""
+        for key in keys:
+            info = await self.store.key_info(key)
+            if info is not None and not self.closed:
                 self._wake(info)
 
     async def close(self) -> None:
