@@ -1,7 +1,10 @@
 """The report: figures of several rounds as medians with their range, beside the raw limit and the bars.
 
-A figure is kept as one number per round. A bar is a least rate, or a longest time.
-Knows nothing of how they were measured.
+- A figure is kept as one number per round, and as a share of the raw limit that was measured around it.
+- A bar is a least rate, or a longest time, on the reference machine (2 cores, quiet, the raw limits below). On another
+  machine, or a busy one, the share of the raw limit is the fairer half of it: both are said.
+
+Knows nothing of how figures are measured.
 """
 
 from __future__ import annotations
@@ -10,7 +13,13 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-__all__ = ["Bar", "Figure", "as_data", "as_table"]
+__all__ = ["REFERENCE", "Bar", "Figure", "as_data", "as_table"]
+
+REFERENCE = {"FULL": 8_956.0, "NORMAL": 76_635.0}
+"""Raw commits per second of the machine that the bars were set on."""
+
+HEAD = ("", "median", "min", "max", "unit", "bar", "", "of raw", "bar", "", "cpu µs")
+LEFT = (0, 4, 6, 9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,7 @@ class Bar:
         return "met" if share >= 1 else f"{share:.2f} of the bar"
 
     def __str__(self) -> str:
-        return f"{'<=' if self.at_most else '>='} {self.value:,.0f}"
+        return f"{'<=' if self.at_most else '>='} {_number(self.value)}"
 
 
 @dataclass(slots=True)
@@ -49,8 +58,10 @@ class Figure:
         if cpu is not None:
             self.cpu.append(cpu)
 
-
-HEAD = ("", "median", "min", "max", "unit", "of raw", "cpu µs", "bar", "")
+    @property
+    def raw_bar(self) -> Bar | None:
+        """The bar as a share of the raw limit."""
+        return Bar(self.bar.value / REFERENCE[self.raw]) if self.bar is not None and self.raw is not None else None
 
 
 def as_table(figures: list[Figure]) -> str:
@@ -58,33 +69,34 @@ def as_table(figures: list[Figure]) -> str:
     rows = [HEAD, *(_row(figure) for figure in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     lines = [
-        "  ".join(_cell(cell, width, column) for column, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        "  ".join(cell.ljust(width) if at in LEFT else cell.rjust(width) for at, cell, width in _cells(row, widths))
         for row in rows
     ]
     return "\n".join(line.rstrip() for line in (lines[0], "-" * len(lines[0]), *lines[1:]))
 
 
+def _cells(row: tuple[str, ...], widths: list[int]) -> list[tuple[int, str, int]]:
+    return [(at, cell, width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))]
+
+
 def _row(figure: Figure) -> tuple[str, ...]:
-    middle = median(figure.rounds)
+    middle, ratio = median(figure.rounds), median(figure.ratios) if figure.ratios else 0.0
+    bar, raw_bar = figure.bar, figure.raw_bar
     return (
         figure.name,
-        _number(middle),
-        _number(min(figure.rounds)),
-        _number(max(figure.rounds)),
+        *(_number(value) for value in (middle, min(figure.rounds), max(figure.rounds))),
         figure.unit,
-        f"{median(figure.ratios):.2f} x" if figure.ratios else "",
+        str(bar or ""),
+        bar.verdict(middle) if bar is not None else "",
+        f"{_number(ratio)} x" if ratio else "",
+        f"{raw_bar} x" if raw_bar is not None else "",
+        raw_bar.verdict(ratio) if raw_bar is not None else "",
         f"{median(figure.cpu):.0f}" if figure.cpu else "",
-        str(figure.bar) if figure.bar is not None else "",
-        figure.bar.verdict(middle) if figure.bar is not None else "",
     )
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
-
-
-def _cell(text: str, width: int, column: int) -> str:
-    return text.ljust(width) if column in (0, 4, 8) else text.rjust(width)
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2f}"
 
 
 def as_data(figures: list[Figure]) -> list[dict[str, Any]]:
@@ -95,10 +107,10 @@ def as_data(figures: list[Figure]) -> list[dict[str, Any]]:
             "unit": figure.unit,
             "median": median(figure.rounds),
             "rounds": figure.rounds,
-            "of_raw": median(figure.ratios) if figure.ratios else None,
             "raw": figure.raw,
-            "cpu_microseconds": median(figure.cpu) if figure.cpu else None,
-            "bar": str(figure.bar) if figure.bar is not None else None,
+            "of_raw": figure.ratios,
+            "cpu_microseconds": figure.cpu,
+            "bar": figure.bar.value if figure.bar is not None else None,
             "verdict": figure.bar.verdict(median(figure.rounds)) if figure.bar is not None else None,
         }
         for figure in figures
