@@ -12,6 +12,7 @@ Source: PROCESSES 2.2, 2.3, 2.8, DESIGN rules 4 and 9. Knows nothing of claims, 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
@@ -99,11 +100,15 @@ class Activation:
 
         Gives the future of its number.
         """
-        written = self.store.append(self.key, self.epoch, text, call_id, self.now() + self.redeliver)
+        written = self.store.append(self.key, self.epoch, text, call_id, self._due_again())
         if not isinstance(written, asyncio.Future):
             written = asyncio.ensure_future(written)
         written.add_done_callback(partial(self._appended, text, call_id, receipt))
         return written
+
+    def _due_again(self) -> float:
+        """When the key comes due if this activation dies: in whole seconds, so that most writes need not move its wake."""
+        return float(math.ceil(self.now() + self.redeliver))
 
     def replay(self, logged: Logged) -> None:
         """Deliver a message of the log that was not acknowledged."""
@@ -244,7 +249,7 @@ class Activation:
     async def _commit(self, delivery: Delivery, snapshot: str | None, dead: DeadLetter | None) -> None:
         answers, self._answers = self._answers, {}
         self._log_self_casts()
-        commit = Commit(snapshot, self.version, delivery.seq, tuple(answers.items()), dead, self.now() + self.redeliver)
+        commit = Commit(snapshot, self.version, delivery.seq, tuple(answers.items()), dead, self._due_again())
         try:
             await self.store.commit(self.key, self.epoch, commit)
         except (Exception, Fenced) as error:
