@@ -65,7 +65,7 @@ def test_what_comes_back_is_what_went_in(value: Any) -> None:
     text = encode(value)
 
     assert same(decode(text), value)
-    text.encode("ascii")
+    assert text.encode().decode() == text
 
 
 @settings(max_examples=100, deadline=None)
@@ -161,6 +161,8 @@ def test_size_has_a_limit() -> None:
     assert len(encode("x" * (SIZE - 2))) == SIZE
     with pytest.raises(NotPlain, match=f"value is {SIZE + 1} bytes as text, more than the limit of {SIZE}"):
         encode("x" * (SIZE - 1))
+    with pytest.raises(NotPlain, match=f"value is {SIZE + 2} bytes"):
+        encode("é" * (SIZE // 2))
 
 
 @pytest.mark.parametrize(

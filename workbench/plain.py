@@ -64,16 +64,16 @@ def encode(value: object, path: str = "value") -> str:
     """
     if _native(value, DEPTH):
         try:
-            text = to_json(value).decode()  # a third of what `json` takes
+            raw = to_json(value)  # a third of what `json` takes
         except ValueError:  # half of a character
-            text = _write(_tagged(value, path, DEPTH))
+            raw = _write(_tagged(value, path, DEPTH)).encode()
     else:
-        text = _write(_tagged(value, path, DEPTH))
-    if len(text) > SIZE:
+        raw = _write(_tagged(value, path, DEPTH)).encode()
+    if len(raw) > SIZE:
         raise NotPlain(
-            f"{path} is {len(text)} bytes as text, more than the limit of {SIZE}; store a reference to it", path=path
+            f"{path} is {len(raw)} bytes as text, more than the limit of {SIZE}; store a reference to it", path=path
         )
-    return text
+    return raw.decode()
 
 
 def decode(text: str) -> Any:
