@@ -59,7 +59,7 @@ class DurableProcess(Handle):
         self._task: asyncio.Task[None] | None = None
         self._epoch: int | None = None  # of the life that has not said how it ended
         self._how = self._by = ""
-        self._anew = False
+        self._anew = self._beside = False
 
     def cast(self, message: Any) -> Receipt:
         """Post a message at once; await the receipt for its number, once it is in the journal. Raises: NotPlain."""
@@ -127,12 +127,16 @@ class DurableProcess(Handle):
             self.elsewhere = None  # unless the claim says otherwise
             self._how = ""
             self._anew = False
+            self._beside = beside
             self._begin()
-            self._task = self._runtime.home.start(self._run(beside), name=f"durable {self.key}")
+            self._task = self._runtime.home.start(self._run(), name=f"durable {self.key}")
             self._task.add_done_callback(self._begin_anew)
         elif self._how or self._status in ENDED:
             self._anew = True
             self._begin()
+        elif beside:
+            self._beside = True
+            self.threads.pass_by()
 
     def _begin(self) -> None:
         self.states.over = False
@@ -151,25 +155,31 @@ class DurableProcess(Handle):
         if self._anew and self._task is ended and self._how != "closed":
             self.start()
 
-    async def _run(self, beside: bool) -> None:
+    async def _run(self) -> None:
         try:
-            if not beside:
+            if not self._beside:
                 await self.threads.over()
             while await self._live_once():
                 pass
         except asyncio.CancelledError:
-            self._how = self._how or "disposed"
-            self._become("disposed")
+            if self._is_ours():
+                self._how = self._how or "disposed"
+                self._become("disposed")
         except (Exception, Signal) as error:
-            self._crash(error)
-            await self._release("crashed")
+            if self._is_ours():
+                self._crash(error)
+                await self._release("crashed")
         finally:
-            if self._task is asyncio.current_task():
+            if self._is_ours():
                 try:
                     if self._how:
                         await self._release(self._how, self._by)
                 finally:
                     self._end_senders()
+
+    def _is_ours(self) -> bool:
+        """Whether the current task is the life of this process, and not one that was given up on."""
+        return self._task is asyncio.current_task()
 
     async def _live_once(self) -> bool:
         """One activation; gives whether another follows."""
@@ -209,9 +219,14 @@ class DurableProcess(Handle):
 
     async def _after(self, life: Life, outcome: Outcome) -> bool:
         """See to how a life ended; gives whether another follows."""
-        activation, self.activation = life.activation, None
+        activation = life.activation
+        if self.activation is activation:
+            self.activation = None
         activation.on_broken = _over_already
         await life.end()
+        if not self._is_ours():
+            activation.end_calls(self._end_of_calls(outcome, None))
+            return False
         self.threads.add(activation.threads)
         error, again = outcome.error, False
         if outcome.how == "disposed" and isinstance(error, Exception):
@@ -290,6 +305,7 @@ class DurableProcess(Handle):
         self._anew = False
         self._runtime.following.pop(self.key, None)
         if task is None or task.done():
+            self.threads.pass_by()
             if self._status not in ENDED:
                 self.elsewhere = None
                 self._become("disposed")
@@ -315,6 +331,7 @@ class DurableProcess(Handle):
                 self.key,
             )
             self._task = None
+            self.threads.add([task])
             await self._release(how, by)
 
     async def replace(self, definition: DurableDefinition) -> None:
@@ -332,10 +349,22 @@ class DurableProcess(Handle):
         """Activate the key again, from the journal.
 
         A plain function that still runs in a thread since a kill is waited for first; `beside=True` goes on next to it.
+        Raises: ProcessEnded when it is killed or its bench closes meanwhile.
         """
-        if not beside:
-            await self.threads.over()
+        waits = not beside and not self._is_at_work()
+        if waits and not await self.threads.over() and not self._is_at_work():
+            raise ProcessEnded(
+                f"{self.key!r} was told to end while it waited to recover", name=self.key, status="ended"
+            )
         self.start(beside=beside)
+
+    async def insist(self, by: str) -> None:
+        """End a life that does not listen, and begin another beside what is left of it."""
+        if self.threads.awaited:
+            self.threads.pass_by()
+        else:
+            await self.end("killed", by)
+            self.start(beside=True)
 
     async def _follow(self, owner: Host) -> None:
         self.elsewhere = owner

@@ -149,7 +149,8 @@ class Runtime:
         if self._scheduler is not None:
             self._scheduler.cancel()
             await asyncio.wait([self._scheduler])
-        here = [*self.live.values(), *self.following.values()]
+        waiting = [process for process in self._handles.values() if process.threads.awaited]
+        here = dict.fromkeys([*self.live.values(), *self.following.values(), *waiting])
         ends = await asyncio.gather(*(process.end("closed", "") for process in here), return_exceptions=True)
         for process, end in zip(here, ends, strict=True):
             if isinstance(end, BaseException):

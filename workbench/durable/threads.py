@@ -5,10 +5,10 @@ A thread cannot be stopped, only waited for. What it gives is written by nobody:
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Iterable
     from concurrent.futures import Future
 
@@ -20,34 +20,46 @@ __all__ = ["Threads"]
 class Threads:
     """The threads left over by the lives of one process."""
 
-    __slots__ = ("_home", "_running", "awaited")
+    __slots__ = ("_home", "_passed", "_running", "awaited")
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._running: set[Future[Any]] = set()
-        self.awaited = False
+        self._running: set[Future[Any] | asyncio.Task[Any]] = set()
+        self._passed: asyncio.Future[None] | None = None
+        self.awaited = 0
 
     def __len__(self) -> int:
         return sum(not thread.done() for thread in self._running)
 
-    def add(self, threads: Iterable[Future[Any]]) -> None:
-        """Remember what a life leaves running."""
+    def add(self, threads: Iterable[Future[Any] | asyncio.Task[Any]]) -> None:
+        """Remember what a life leaves running; a body that swallows its end is as bad as a thread."""
         self._running.update(threads)
 
-    async def over(self) -> None:
-        """Return when all of them have finished, however they did."""
-        self.awaited = True
+    async def over(self) -> bool:
+        """Return when all of them have finished, however they did; False when they were passed by before."""
+        if self._passed is None:
+            self._passed = self._home.loop.create_future()
+        passed, self.awaited = self._passed, self.awaited + 1
         try:
             for thread in list(self._running):
-                await self._finished(thread)
+                await asyncio.wait([passed, self._finished(thread)], return_when=asyncio.FIRST_COMPLETED)
+                if passed.done():
+                    return False
                 self._running.discard(thread)
+            return True
         finally:
-            self.awaited = False
+            self.awaited -= 1
 
-    async def _finished(self, thread: Future[Any]) -> None:
+    def pass_by(self) -> None:
+        """Have nobody wait any longer."""
+        passed, self._passed = self._passed, None
+        if passed is not None:
+            _settle(passed)
+
+    def _finished(self, thread: Future[Any] | asyncio.Task[Any]) -> asyncio.Future[None]:
         finished: asyncio.Future[None] = self._home.loop.create_future()
         thread.add_done_callback(lambda _: self._home.hop(_settle, finished))
-        await finished
+        return finished
 
 
 def _settle(future: asyncio.Future[None]) -> None:
