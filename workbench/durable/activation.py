@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from workbench.durable.answers import answer, check_same, failure, hear
+from workbench.durable.answers import answer, check_same, failure, for_caller, hear
 from workbench.durable.steps import Branch, Ledger
-from workbench.errors import CallRefused, Disposed, Fenced, ProcessEnded, StepMisuse, StoreBroken
+from workbench.errors import CallRefused, Disposed, Fenced, StepMisuse, StoreBroken
 from workbench.plain import decode, digest, encode
 from workbench.process.mailbox import PAUSE
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
@@ -107,7 +107,7 @@ class Activation:
         return written
 
     def _due_again(self) -> float:
-        """When the key comes due if this activation dies: in whole seconds, so that most writes need not move its wake."""
+        """When the key comes due if this activation dies; in whole seconds, so that most writes leave its wake alone."""
         return float(math.ceil(self.now() + self.redeliver))
 
     def replay(self, logged: Logged) -> None:
@@ -395,20 +395,9 @@ class Activation:
         self._digests.pop(id, None)
         for caller in self._callers.pop(id, ()):
             if not caller.done():
-                caller.set_exception(_for_caller(error, self.key))
+                caller.set_exception(for_caller(error, self.key))
                 caller.exception()
 
 
 def _nothing() -> None:
     """What an activation does for nobody in particular."""
-
-
-def _for_caller(error: BaseException, key: str) -> Exception:
-    """A signal of the activation as an error that a caller can catch."""
-    if isinstance(error, Exception):
-        return error
-    failed = ProcessEnded(
-        f"{key!r} ended before it answered: {error}; call again with the same id", name=key, status="ended"
-    )
-    failed.__cause__ = error
-    return failed

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.errors import CallConflict, CallRefused, DeadLettered
+from workbench.errors import CallConflict, CallRefused, DeadLettered, ProcessEnded
 from workbench.plain import decode, encode
 
-__all__ = ["answer", "check_same", "failure", "hear"]
+__all__ = ["answer", "check_same", "failure", "for_caller", "hear"]
 
 _FAILURES = {"refused": CallRefused, "dead": DeadLettered}
 
@@ -49,3 +49,14 @@ def check_same(known: str, digest: str, *, key: str, id: str) -> None:
             first=known,
             second=digest,
         )
+
+
+def for_caller(error: BaseException, key: str) -> Exception:
+    """What ended an activation as an error that its callers can catch."""
+    if isinstance(error, Exception):
+        return error
+    failed = ProcessEnded(
+        f"{key!r} ended before it answered: {error}; call again with the same id", name=key, status="ended"
+    )
+    failed.__cause__ = error
+    return failed
