@@ -275,7 +275,7 @@ async def test_steps_of_a_tool_are_done_once_across_a_kill(house: House) -> None
     agent = clerk(call("refund", order="A-1"), "Refunded.", tools=[refund])
     bench = await house.open(agent)
     run = bench.run(agent, "Refund A-1", id="r1")
-    await run.until(lambda state: calls(run) and calls(run)[0]["steps"])
+    await run.until(lambda state: calls(run) and [step["status"] for step in calls(run)[0]["steps"]] == ["success"])
 
     await run.kill()
     go.set()

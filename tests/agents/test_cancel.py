@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from houses import Desk, House, clerk, until
 
-from workbench import Agent
-from workbench.errors import AlreadyDecided
+from workbench import Agent, tool
+from workbench.errors import AlreadyDecided, RunCancelled, RunInterrupted
+from workbench.models.script import call
 
 
 def attempts(run: Any) -> list[str]:
@@ -83,3 +84,51 @@ async def test_a_cancel_wins_over_the_failure_that_it_causes(house: House) -> No
     assert await run.cancel("ada") == "cancelled"
     await until(lambda: bench.store.keys_now(key=run.key)[0].cursor == 2)
     assert run.state["cancelled_by"] == "ada"
+
+
+async def test_a_kill_before_the_cancel_is_in_the_journal_is_told(house: House) -> None:
+    desk = Desk()
+    agent = desk.agent()
+    bench = await house.open(agent)
+    run = bench.run(agent, "Cancel order A-1002")
+    await run.approval()
+    await run.kill()
+    cancelling = asyncio.ensure_future(run.cancel("ada"))
+    await asyncio.sleep(0)
+
+    await run.process.kill("bob")
+
+    with pytest.raises(RunInterrupted, match="cancel it again"):
+        await asyncio.wait_for(cancelling, 10)
+    assert await run.cancel("ada") == "cancelled"
+
+
+async def test_a_kill_during_a_cancel_leaves_it_to_the_recovery(house: House) -> None:
+    at_work, asked_to_end, begun = asyncio.Event(), asyncio.Event(), []
+
+    @tool(idempotent=True)
+    async def linger() -> None:
+        """End slowly."""
+        begun.append(1)
+        at_work.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            asked_to_end.set()
+            await asyncio.Event().wait()
+
+    agent = clerk(call("linger"), "Done.", tools=[linger])
+    bench = await house.open(agent)
+    run = bench.run(agent, "Linger.")
+    await at_work.wait()
+    cancelling = asyncio.ensure_future(run.cancel("ada"))
+    await asked_to_end.wait()
+
+    await run.kill()
+
+    with pytest.raises(RunInterrupted, match=r"run\.recover"):
+        await asyncio.wait_for(cancelling, 10)
+    await run.recover()
+    with pytest.raises(RunCancelled, match="ada"):
+        await run
+    assert begun == [1]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.durable.steps import Address
     from workbench.store.journal import Activation, StepRecord
 
-__all__ = ["Facts"]
+__all__ = ["Facts", "call_of"]
 
 
 @dataclass(slots=True)
@@ -44,8 +44,10 @@ class Facts:
     alive: bool = True
     killed_by: str | None = None
     elsewhere: str | None = None
-    cut: frozenset[str] = frozenset()
+    cut: frozenset[Address] = frozenset()
     threads: int = 0
+    _turns: list[tuple[int, StepRecord, Turn]] | None = field(default=None, init=False)
+    _calls: dict[str, list[StepRecord]] | None = field(default=None, init=False)
 
     @property
     def final(self) -> bool:
@@ -67,7 +69,12 @@ class Facts:
         return max((life.epoch for life in self.lives), default=0)
 
     def turns(self) -> list[tuple[int, StepRecord, Turn]]:
-        """The model turns in the journal, in order: number, record, turn."""
+        """The model turns in the journal, in order: number, record, turn. Read once."""
+        if self._turns is None:
+            self._turns = self._read_turns()
+        return self._turns
+
+    def _read_turns(self) -> list[tuple[int, StepRecord, Turn]]:
         found = [
             record for record in self.records if record.branch == "" and record.name == TURN and record.kind == "step"
         ]
@@ -76,9 +83,12 @@ class Facts:
 
     def on(self, branch: str) -> list[StepRecord]:
         """The records of a call, those inside its steps included."""
-        return [
-            r for r in self.records if r.kind != "attempt" and (r.branch == branch or r.branch.startswith(f"{branch}/"))
-        ]
+        if self._calls is None:
+            self._calls = {}
+            for record in self.records:
+                if record.kind != "attempt":
+                    self._calls.setdefault(call_of(record.branch), []).append(record)
+        return self._calls.get(branch, [])
 
     def request(self, branch: str) -> Request | None:
         """The request of a call."""
@@ -89,6 +99,11 @@ class Facts:
         return 0 < record.epoch < self.epoch and any(
             life.how in ("killed", "lost") for life in self.lives if life.epoch >= record.epoch
         )
+
+
+def call_of(branch: str) -> str:
+    """The branch of the call that a branch is, or is inside of."""
+    return branch.partition("/")[0]
 
 
 def _turn(text: str) -> Turn | None:

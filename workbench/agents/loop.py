@@ -93,6 +93,8 @@ class Loop:
         self._context.on_arrival(self._arrived)
         try:
             self._show()
+            if self._cancelled_by is not None:
+                await asyncio.sleep(0)  # the cancel was in the journal already: it strikes here, before anything begins
             self._state["output"] = await self._converse()
             self._state["status"] = "completed"
         except (asyncio.CancelledError, Exception) as error:

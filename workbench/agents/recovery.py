@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.agents.calls import INTENT, OUTCOME, branch_of
+from workbench.agents.facts import call_of
 from workbench.durable.keys import step_key
 from workbench.plain import decode
 
 if TYPE_CHECKING:
     from workbench.agents.facts import Facts
     from workbench.agents.views import RecoveryGroup, RecoveryPart
-    from workbench.store.journal import StepRecord
 
 __all__ = ["recovery", "sentence"]
 
@@ -79,7 +79,7 @@ def _call(facts: Facts, branch: str, tool: str, groups: dict[str, list[RecoveryP
     elif INTENT not in names:
         groups["runs again"].append({"part": tool, "has": "asked for, not begun", "does": "runs it"})
     elif decode(names[INTENT].payload)["again"]:
-        groups["runs again"].append(_again(facts, branch, tool, steps))
+        groups["runs again"].append(_again(facts, branch, tool))
     else:
         groups["interrupted"].append(
             {
@@ -91,12 +91,15 @@ def _call(facts: Facts, branch: str, tool: str, groups: dict[str, list[RecoveryP
     return len(steps)
 
 
-def _again(facts: Facts, branch: str, tool: str, steps: list[StepRecord]) -> RecoveryPart:
-    cut = [name for name in facts.cut if name.startswith(f"{branch}#")]
-    if cut:
-        name = cut[0].split("#")[1]
-        key = step_key(facts.key, facts.seq, branch, name, sum(record.name == name for record in steps))
-        return {"part": f"{tool} step {name}", "has": "started, no result", "does": f"runs it with key …{key[-24:]}"}
+def _again(facts: Facts, branch: str, tool: str) -> RecoveryPart:
+    cut = min((at for at in facts.cut if call_of(at.branch) == branch and not at.name.startswith("@")), default=None)
+    if cut is not None:
+        key = step_key(facts.key, facts.seq, cut.branch, cut.name, cut.occurrence)
+        return {
+            "part": f"{tool} step {cut.name}",
+            "has": "started, no result",
+            "does": f"runs it with key …{key[-24:]}",
+        }
     return {"part": tool, "has": "started, no result", "does": "runs what has no result, under the same keys"}
 
 

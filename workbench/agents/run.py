@@ -21,7 +21,7 @@ from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, first_state
 from workbench.agents.run_view import run_view
 from workbench.durable.requests import PENDING
-from workbench.errors import BadInput, NeedsDecision, RunCancelled, RunError, RunFailed, RunInterrupted
+from workbench.errors import BadInput, NeedsDecision, ProcessEnded, RunCancelled, RunError, RunFailed, RunInterrupted
 from workbench.events import Shown, republish
 from workbench.plain import decode
 from workbench.process.handle import ENDED
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from workbench.agents.views import RunView
     from workbench.durable.process import DurableProcess
     from workbench.durable.runtime import Runtime
+    from workbench.durable.steps import Address
     from workbench.store.journal import Activation, Entry, Host
 
 __all__ = ["Run"]
@@ -48,7 +49,8 @@ class Run(Shown):
         self.process = process
         self.live = live
         self._runtime = runtime
-        self._cut: frozenset[str] = frozenset()
+        self._cut: frozenset[Address] = frozenset()
+        self._first: tuple[dict[str, Any], float] | None = None
 
     def begin(self) -> Live:
         """What is live of a new activation of this run; the listeners stay."""
@@ -158,12 +160,19 @@ class Run(Shown):
         )
 
     async def _change(self) -> None:
-        """Return when something of the run changed, or after a tick."""
-        change = asyncio.ensure_future(self.process.states.change())
+        """Return when a state or a request of the run may have changed, or after a tick."""
+        change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def changed() -> None:
+            if not change.done():
+                change.set_result(None)
+
+        stops = [source.changes.subscribe(changed) for source in (self.process.states, self._runtime.requests)]
         try:
             await asyncio.wait([change], timeout=TICK)
         finally:
-            change.cancel()
+            for stop in stops:
+                stop()
 
     @staticmethod
     def _cannot_hear() -> bool:
@@ -226,7 +235,7 @@ class Run(Shown):
         self._must_live_here("kill")
         ledger = self.live.ledger
         if ledger is not None:
-            self._cut = frozenset(f"{address.branch}#{address.name}" for address in ledger.open)
+            self._cut = frozenset(ledger.open)
         await self.process.kill(by)
         self._tell()
 
@@ -244,13 +253,27 @@ class Run(Shown):
         self._tell()
 
     async def cancel(self, by: str = "you") -> str:
-        """Stop it for good and close its approvals; gives the status that became true, which may be an earlier end."""
+        """Stop it for good and close its approvals; gives the status that became true, which may be an earlier end.
+
+        Raises: RunInterrupted or RunFailed when it stops running before that; what is in the journal of the cancel is
+        carried out when the run is recovered.
+        """
         if not self._has_ended():
-            self.process.cast({"type": "cancel", "by": by})
+            await self._post_cancel(by)
             while not self._has_ended():
+                if self._runtime.worker and self.process.status in ENDED:
+                    self._end()
                 await self._change()
         self._tell()
         return str(self.state["status"])
+
+    async def _post_cancel(self, by: str) -> None:
+        try:
+            await self.process.cast({"type": "cancel", "by": by})
+        except ProcessEnded as error:
+            raise RunInterrupted(
+                f"run {self.id!r} stopped before the cancel was in its journal; cancel it again", run=self.id
+            ) from error
 
     def _must_live_here(self, verb: str) -> None:
         if self._has_ended():
@@ -291,7 +314,12 @@ class Run(Shown):
             facts.records = list(live_ledger.records)
             facts.open = dict(live_ledger.open)
             facts.seq = live_ledger.seq
-        _read_history(facts, store.history_now(self.key), records=live_ledger is None)
+        if live_ledger is None or self._first is None:
+            _read_history(facts, store.history_now(self.key), records=live_ledger is None)
+            if facts.message:
+                self._first = facts.message, facts.asked_at
+        else:
+            facts.message, facts.asked_at = self._first
         return facts
 
     def view(self) -> RunView:

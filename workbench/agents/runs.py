@@ -43,7 +43,6 @@ class Runs:
         self._runtime = runtime
         self._agents = agents
         self._runs: dict[str, Run] = {}
-        self._live: dict[str, Live] = {}
 
     def add(self, agent: Agent) -> None:
         """Know an agent by its name, or replace the one of that name."""
@@ -126,7 +125,7 @@ class Runs:
     def __iter__(self) -> Iterator[Run]:
         for info in self._runtime.store.keys_now():
             if info.definition.startswith(AGENT) and (id := _id(info)) is not None:
-                yield self[id]
+                yield self._run(id, info.definition.removeprefix(AGENT))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -148,7 +147,7 @@ class Runs:
             process = self._runtime.handle(definition, _key(id), {"id": id})
             known = self._agents.get(agent)
             model = known.model_name if known is not None else "no code here"
-            run = self._runs[id] = Run(self._runtime, process, id, agent, model, self._live.setdefault(id, Live()))
+            run = self._runs[id] = Run(self._runtime, process, id, agent, model, Live())
         if (owner := run.owner) is not None:
             run.process.follow(owner)
         return run
@@ -165,7 +164,7 @@ class Runs:
                 if type(message) is Call:
                     message, reply = message.message, message.reply
                 if message["type"] == "ask" and state["status"] not in FINAL:
-                    live = self._live[id] = self._run(id, name).begin()
+                    live = self._run(id, name).begin()
                     state = await Loop(
                         ctx,
                         agent,

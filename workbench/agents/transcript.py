@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approvals import approval_view
 from workbench.agents.calls import APPROVAL, GATE, INTENT, OUTCOME, branch_of
+from workbench.agents.facts import call_of
 from workbench.durable.keys import step_key
 from workbench.plain import decode
 
@@ -231,7 +232,7 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
             }
         )
     for address, began in facts.open.items():
-        if address.branch.startswith(branch) and address.name not in _OURS:
+        if call_of(address.branch) == branch and address.name not in _OURS:
             made.append(
                 {
                     "name": _step_name(branch, address.branch, address.name),
