@@ -107,7 +107,7 @@ class Activation:
         return written
 
     def _due_again(self) -> float:
-        """When the key comes due if this activation dies; in whole seconds, so that most writes leave its wake alone."""
+        """When the key comes due if we die: in whole seconds, so that most writes leave its wake where it is."""
         return float(math.ceil(self.now() + self.redeliver))
 
     def replay(self, logged: Logged) -> None:
@@ -172,14 +172,9 @@ class Activation:
 
         Raises: the signal that broke the activation; Disposed for what was in hand when it closed.
         """
-        if self._is_over():
-            await self._no_more()
-            return None
-        await self.finish()
-        while not self.inbox:
-            if self._is_over():
-                await self._no_more()
-                return None
+        if not self._is_over():
+            await self.finish()
+        while not self.inbox and not self._is_over():
             self._taker = asyncio.get_running_loop().create_future()
             try:
                 await self._taker
