@@ -49,6 +49,26 @@ async def test_an_approved_call_runs_once_with_the_arguments_shown(house: House)
     assert bench.approvals.pending() == []
 
 
+@pytest.mark.parametrize(("shown", "edited"), [({"flag": 1}, {"flag": True}), ({"flag": 1}, {})])
+async def test_an_edit_is_one_however_alike_the_arguments_look(room: House, shown: Any, edited: Any) -> None:
+    heard = []
+
+    @tool(approval=True)
+    def switch(flag: int | bool = 0) -> str:
+        heard.append(flag)
+        return "switched"
+
+    bench = await room.open(agent := clerk(call("switch", **shown), "Done.", tools=[switch]))
+    run = bench.run(agent, "Switch it")
+    request = await run.approval()
+
+    decided = await bench.approvals.approve(request.id, args=edited)
+
+    assert await run == "Done."
+    assert (decided.status, decided.effective_args) == ("edited", edited)
+    assert [repr(flag) for flag in heard] == [repr(edited.get("flag", 0))]
+
+
 async def test_an_edit_keeps_the_models_own_call_and_tells_what_changed(house: House) -> None:
     desk = Desk()
     bench = await house.open(agent := desk.agent())

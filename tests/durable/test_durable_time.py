@@ -144,15 +144,16 @@ async def test_nothing_after_a_cut_off_sleep_runs(place: Place) -> None:
     assert await handle.until(lambda state: state == "rested") == "rested"
 
 
-@pytest.mark.parametrize("when", [None, "soon", True, float("nan")])
-async def test_a_sleep_needs_a_number_of_seconds(place: Place, when: Any) -> None:
+@pytest.mark.parametrize("verb", ["sleep", "sleep_until"])
+@pytest.mark.parametrize("when", [None, "soon", True, float("nan"), float("inf")])
+async def test_a_sleep_needs_a_number_of_seconds(place: Place, verb: str, when: Any) -> None:
     caught = []
 
     @durable(key="odd:{id}", name="odd")
     async def odd(ctx, id: str):
         async for _ in ctx:
             try:
-                await ctx.sleep_until("nap", when)
+                await getattr(ctx, verb)("nap", when)
             except BadInput as error:
                 caught.append(str(error))
             yield 1

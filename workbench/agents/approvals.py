@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.durable.requests import PENDING, Request, Requests
 from workbench.errors import BadInput, NoCode
-from workbench.plain import encode
+from workbench.plain import digest, encode
 from workbench.process.handle import Handle
 from workbench.table import Table
 
@@ -74,14 +74,14 @@ class Approvals(Handle):
     ) -> Approval:
         """Let the call run, with `args` instead of the arguments shown if given.
 
-        Raises: NoSuchApproval, AlreadyDecided, ToolArgumentsInvalid when `args` do not fit the tool, NoCode when its
-        agent is not here.
+        Raises: NoSuchApproval, AlreadyDecided, ToolArgumentsInvalid when `args` do not fit the tool, BadInput or
+        NotPlain when they are no arguments, NoCode when its agent is not here.
         """
         request = await self._requests.get(id)
-        if args is None or args == request.body["args"]:
-            return await self._decide(id, "approved", by=by, via=via)
-        if not isinstance(args, dict):
+        if args is not None and not isinstance(args, dict):
             raise BadInput(f"the edited arguments of {id!r} are a dict of names and values, found {args!r}")
+        if args is None or digest(args) == digest(request.body["args"]):  # True is not 1
+            return await self._decide(id, "approved", by=by, via=via)
         self._tool(request).validate(args)
         return await self._decide(id, "edited", by=by, via=via, args=args)
 
@@ -233,7 +233,7 @@ def approval_view(request: Request, *, alive: bool) -> ApprovalView:
         "via": decision.get("via"),
         "reason": decision.get("reason"),
         "decided_at": request.decided_at,
-        "effective_args": decision.get("args") or (body["args"] if status == "approved" else None),
+        "effective_args": decision.get("args", body["args"] if status == "approved" else None),
         "actions": _actions(request.id) if alive and status == PENDING else [],
     }
 

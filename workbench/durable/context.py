@@ -6,11 +6,13 @@ Source: DESIGN 2, PROCESSES 2.1 to 2.8.
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from workbench.durable.functions import call_with_key
+from workbench.durable.requests import Request
 from workbench.durable.results import declared_by, failed, recorded
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
 from workbench.errors import BadInput, Disposed, Drift, StepFailed, StepMisuse
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from workbench.clock import Clock
     from workbench.durable.activation import Activation, Delivery
-    from workbench.durable.requests import Request, Requests
+    from workbench.durable.requests import Requests
     from workbench.process.definition import Definition
     from workbench.process.handle import Handle
 
@@ -247,12 +249,12 @@ class DurableContext(Generic[M, S]):
 
     async def sleep(self, name: str, seconds: float) -> None:
         """Sleep for `seconds`. The deadline is saved, not the timer: after a restart only the remainder is waited."""
+        _must_be_seconds(name, seconds)
         await self.sleep_until(name, self._clock.now() + seconds)
 
     async def sleep_until(self, name: str, when: float) -> None:
         """Sleep until `when`, in UTC seconds; the first deadline asked for stays."""
-        if isinstance(when, bool) or not isinstance(when, (int, float)) or when != when:
-            raise BadInput(f"sleep {name!r} needs a number of seconds, found {when!r}")
+        _must_be_seconds(name, when)
         branch, address, record = self._take(name)
         ledger = branch.ledger
         if record is None:
@@ -279,8 +281,6 @@ class DurableContext(Generic[M, S]):
     async def _asked(
         self, ledger: Ledger, address: Address, record: StepRecord | None, body: dict[str, Any]
     ) -> Request:
-        from workbench.durable.requests import Request
-
         if record is not None:
             return Request.from_plain(decode(record.payload))
         self._must_be_in_hand(ledger, address.name)
@@ -390,3 +390,8 @@ class DurableContext(Generic[M, S]):
 async def _in_time(called: Awaitable[Any], seconds: float) -> Any:
     async with asyncio.timeout(seconds):
         return await called
+
+
+def _must_be_seconds(name: str, given: object) -> None:
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not math.isfinite(given):
+        raise BadInput(f"sleep {name!r} needs a number of seconds, found {given!r}")
