@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approvals import Approval, approval_view, is_of_a_tool
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 TICK = 0.2
+PATIENCE = 5.0
+"""Seconds that a cancel waits for what is cancelled."""
 
 
 class Run(Shown):
@@ -255,21 +257,48 @@ class Run(Shown):
     async def cancel(self, by: str = "you") -> str:
         """Stop it for good and close its approvals; gives the status that became true, which may be an earlier end.
 
-        Raises: RunInterrupted or RunFailed when it stops running before that; what is in the journal of the cancel is
-        carried out when the run is recovered.
+        A tool or model that swallows it for `PATIENCE` seconds is left behind: what it does is written no more.
+        Raises: RunInterrupted or RunFailed when it stops running before that, RunError when nobody carries it out; what
+        is in the journal of the cancel is carried out when the run is recovered.
         """
         if not self._has_ended():
-            await self._post_cancel(by)
-            while not self._has_ended():
-                if self._runtime.worker and self.process.status in ENDED:
-                    self._end()
-                await self._change()
+            posted = asyncio.ensure_future(self._in_the_journal(self._sent({"type": "cancel", "by": by})))
+            try:
+                await self._carried_out(posted, by)
+            finally:
+                posted.cancel()
         self._tell()
         return str(self.state["status"])
 
-    async def _post_cancel(self, by: str) -> None:
+    async def _carried_out(self, posted: asyncio.Future[None], by: str) -> None:
+        """Return when the run has ended, whatever of it does not listen."""
+        now, insisted = asyncio.get_running_loop().time, False
+        ends = now() + PATIENCE
+        while not self._has_ended():
+            if posted.done():
+                posted.result()
+                if self._runtime.worker and self.process.status in ENDED:
+                    self._end()
+            if now() > ends:
+                if insisted or self.process.activation is None:
+                    raise RunError(
+                        f"the cancel of run {self.id!r} is on its way to its journal, and no host carries it out yet; "
+                        "it ends with the next one that runs it",
+                        run=self.id,
+                    )
+                insisted = True
+                await self.process.insist(by)
+                ends = now() + PATIENCE
+            await self._change()
+
+    def _sent(self, cancel: dict[str, Any]) -> Awaitable[int]:
+        if self.process.activation is None and self.process.threads and self._runtime.worker and self.owner is None:
+            return self.process.send_beside(cancel)
+        return self.process.cast(cancel)
+
+    async def _in_the_journal(self, cancel: Awaitable[int]) -> None:
         try:
-            await self.process.cast({"type": "cancel", "by": by})
+            await cancel
         except ProcessEnded as error:
             raise RunInterrupted(
                 f"run {self.id!r} stopped before the cancel was in its journal; cancel it again", run=self.id

@@ -360,11 +360,17 @@ class DurableProcess(Handle):
 
     async def insist(self, by: str) -> None:
         """End a life that does not listen, and begin another beside what is left of it."""
-        if self.threads.awaited:
-            self.threads.pass_by()
-        else:
-            await self.end("killed", by)
-            self.start(beside=True)
+        await self.end("killed", by)
+        self.start(beside=True)
+
+    async def send_beside(self, message: Any) -> int:
+        """Log a message first, and then begin a life beside the threads that are left; gives its number.
+
+        The life finds it behind what it was doing, before it does anything. Raises: NotPlain.
+        """
+        number: int = await self._post(Sent(self.definition.shapes[0].encode(message, "message")))
+        self.start(beside=True)
+        return number
 
     async def _follow(self, owner: Host) -> None:
         self.elsewhere = owner
