@@ -1,0 +1,116 @@
+"""What the benchmarks promise of themselves, and the costs of a message that can be counted instead of timed."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench import Call, Workbench
+from workbench.durable.definition import durable
+from workbench.store.sqlite.ledger import Ledger
+from workbench.store.sqlite.write import JOB
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+MEMORY = Path("/dev/shm")
+
+
+@durable(key="adder:{name}")
+async def adder(ctx: Any, name: str) -> AsyncGenerator[int, None]:
+    total = ctx.restored or 0
+    yield total
+    async for message in ctx:
+        match message:
+            case Call(_, reply):
+                total += await ctx.step("number", one)
+                reply(total)
+            case _:
+                total += await ctx.step("number", one)
+        yield total
+
+
+async def one(key: str) -> int:
+    return 1
+
+
+@pytest.fixture
+def kept() -> Iterator[list[Any]]:
+    """What only the garbage collector could free, gathered by the next collection."""
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    yield gc.garbage
+    gc.set_debug(0)
+    gc.garbage.clear()
+    gc.enable()
+
+
+async def test_a_message_leaves_nothing_for_the_garbage_collector(tmp_path: Path, kept: list[Any]) -> None:
+    async with Workbench.open(tmp_path / "bench.db", adder) as bench:
+        process = bench.lookup(adder, name="a")
+        await process.call("add", id="first")
+        gc.collect()
+        kept.clear()
+
+        for number in range(20):
+            await process.cast("add")
+            await process.call("add", id=f"call {number}")
+
+        gc.collect()
+        assert [thing for thing in kept if type(thing).__module__.startswith("workbench")] == []
+
+
+async def test_a_message_with_one_step_takes_two_transactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches: list[int] = []
+    transaction = Ledger._transaction
+
+    def counted(ledger: Ledger, writes: Any) -> list[object]:
+        if not any(write[0] == JOB for write in writes):
+            batches.append(len(writes))
+        return transaction(ledger, writes)
+
+    async with Workbench.open(tmp_path / "bench.db", adder) as bench:
+        process = bench.lookup(adder, name="a")
+        await process.call("add", id="first")
+        monkeypatch.setattr(Ledger, "_transaction", counted)
+
+        for _ in range(100):
+            await process.cast("add")
+        await process.until(lambda total: total == 101)
+
+        assert sum(batches) >= 299
+        assert len(batches) <= 205  # every third write rides with another
+
+
+def test_the_benchmark_refuses_a_disk_that_is_none() -> None:
+    mounts = Path("/proc/mounts")
+    if not mounts.exists() or f"tmpfs {MEMORY} tmpfs" not in mounts.read_text():
+        pytest.skip("this machine has no file system in memory")
+
+    ran = subprocess.run(
+        [sys.executable, BENCHMARKS / "durable.py", "--dir", MEMORY], capture_output=True, text=True, timeout=60
+    )
+
+    assert ran.returncode == 1
+    assert "where a synchronous commit costs nothing and survives nothing" in ran.stderr
+
+
+def test_a_verdict_says_how_far_a_bar_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    from report import Bar, Figure, as_table
+
+    figure = Figure("casts", "msg/s", "FULL", Bar(1_000))
+    for rate in (400, 500, 900):
+        figure.add(rate, raw=4_478, cpu=20)
+
+    assert (Bar(1_000).verdict(500), Bar(1_000).verdict(1_000)) == ("0.50 of the bar", "met")
+    assert Bar(5, at_most=True).verdict(10) == "0.50 of the bar"
+    assert as_table([figure]).splitlines()[-1].split() == [
+        *("casts", "500", "400", "900", "msg/s", ">=", "1,000", "0.50", "of", "the", "bar"),
+        *("0.11", "x", ">=", "0.11", "x", "met", "20"),
+    ]
