@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.context import Principal, ToolContext
+from workbench.agents.context import Principal, Stopped, ToolContext
 from workbench.agents.schema import secret_names
 from workbench.durable.functions import in_thread
 from workbench.errors import NotPlain, Signal, ToolArgumentsInvalid
@@ -57,6 +57,7 @@ class ToolCalls:
         run: str,
         principal: Principal,
         conversation: str,
+        stopped: Stopped,
         moved: Callable[[str, str], None],
     ) -> None:
         self._context = context
@@ -66,6 +67,7 @@ class ToolCalls:
         self._run = run
         self._principal = principal
         self._conversation = conversation
+        self._stopped = stopped
         self._moved = moved
 
     async def carry_out(self, turn: int, calls: list[Call]) -> list[ToolResult]:
@@ -155,7 +157,7 @@ class ToolCalls:
         context = ToolContext(
             self._context,
             call_id=f"{ledger.key}#{ledger.seq}#{branch}",
-            cancelled=self._context.cancelled,
+            cancelled=self._stopped,
             progress=lambda line: self._progress(branch, line),
             principal=self._principal,
             conversation=self._conversation,

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import StepMisuse
+from workbench.process.drive import Cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from workbench.durable.context import DurableContext, Retry
     from workbench.loop import Home
-    from workbench.process.drive import Cancelled
 
-__all__ = ["Principal", "ToolContext"]
+__all__ = ["Principal", "Stopped", "ToolContext"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,24 @@ class Principal:
         return f"{self.channel}:{self.name}"
 
 
+class Stopped:
+    """Whether a call should end: its run is cancelled, or its process ends. Safe from any thread."""
+
+    __slots__ = ("_process", "_run")
+
+    def __init__(self, process: Cancelled) -> None:
+        self._process = process
+        self._run = Cancelled()
+
+    def is_set(self) -> bool:
+        """Whether the call should end."""
+        return self._run.is_set() or self._process.is_set()
+
+    def set(self) -> None:
+        """Say that the run is cancelled."""
+        self._run.set()
+
+
 class ToolContext:
     """What a tool gets for its `ctx` parameter, for one call."""
 
@@ -40,7 +58,7 @@ class ToolContext:
         context: DurableContext[Any, Any],
         *,
         call_id: str,
-        cancelled: Cancelled,
+        cancelled: Stopped,
         progress: Callable[[str], None],
         principal: Principal,
         conversation: str,

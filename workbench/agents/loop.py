@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.calls import ToolCalls
-from workbench.agents.context import Principal
+from workbench.agents.context import Principal, Stopped
 from workbench.durable.requests import PENDING
 from workbench.errors import AlreadyDecided, ModelFailed, RunFailed, WorkbenchError
 from workbench.models.messages import tool_results_message, user_message
@@ -81,6 +81,7 @@ class Loop:
         self._home = home
         self._clock = clock
         self._requests = requests
+        self._stopped = Stopped(context.cancelled)
         self._state = {**first_state(agent.name, message["text"]), "status": "running"}
         self._cancelled_by: str | None = None
         self._show_timer: asyncio.TimerHandle | None = None
@@ -93,8 +94,7 @@ class Loop:
         self._context.on_arrival(self._arrived)
         try:
             self._show()
-            if self._cancelled_by is not None:
-                await asyncio.sleep(0)  # the cancel was in the journal already: it strikes here, before anything begins
+            await self._context.caught_up()  # a cancel that was sent before strikes here, before anything begins
             self._state["output"] = await self._converse()
             self._state["status"] = "completed"
         except (asyncio.CancelledError, Exception) as error:
@@ -120,6 +120,7 @@ class Loop:
             run=self._run,
             principal=Principal(**self._message.get("principal", {})),
             conversation=self._message.get("conversation") or self._run,
+            stopped=self._stopped,
             moved=self._moved,
         )
         for number in range(1, self._agent.max_turns + 1):
@@ -203,6 +204,7 @@ class Loop:
         is_cancel = isinstance(message, dict) and message.get("type") == "cancel"
         if is_cancel and self._cancelled_by is None and self._task is not None:
             self._cancelled_by = message.get("by", "you")
+            self._stopped.set()
             self._task.cancel()
 
     def _stop_listening(self) -> None:
@@ -230,5 +232,6 @@ class Loop:
                 await self._requests.decide(
                     request.id, "superseded", {"by": self._cancelled_by, "reason": "the run was cancelled"}
                 )
+        await self._context.threads_over()
         self._state["status"] = "cancelled"
         self._state["cancelled_by"] = self._cancelled_by

@@ -94,6 +94,7 @@ class Activation:
         self._taker: asyncio.Future[None] | None = None
         self._peek: Callable[[str], None] | None = None
         self._told = False
+        self._last_sent: asyncio.Future[int] | None = None
 
     def append(self, text: str, call_id: str | None = None, receipt: Receipt | None = None) -> asyncio.Future[int]:
         """Log a message and deliver it once it is in the journal; then its receipt is told.
@@ -104,7 +105,15 @@ class Activation:
         if not isinstance(written, asyncio.Future):
             written = asyncio.ensure_future(written)
         written.add_done_callback(partial(self._appended, text, call_id, receipt))
+        self._last_sent = written
         return written
+
+    async def caught_up(self) -> None:
+        """Return once everything that was sent before is in the log and delivered, or will never be."""
+        if self._last_sent is not None and not self._last_sent.done():
+            await asyncio.wait([self._last_sent])
+        else:
+            await asyncio.sleep(0)
 
     def _due_again(self) -> float:
         """When the key comes due if we die: in whole seconds, so that most writes leave its wake where it is."""

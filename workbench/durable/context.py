@@ -15,7 +15,9 @@ from workbench.durable.functions import call_with_key
 from workbench.durable.requests import Request
 from workbench.durable.results import declared_by, failed, recorded
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
+from workbench.durable.threads import Threads
 from workbench.errors import BadInput, Disposed, Drift, StepFailed, StepMisuse
+from workbench.loop import Home
 from workbench.plain import Shape, decode, encode, shape_of
 from workbench.process.calls import Call
 from workbench.process.drive import Cancelled, Owner
@@ -312,6 +314,16 @@ class DurableContext(Generic[M, S]):
     def give_up(self) -> None:
         """End the message in hand early on purpose: what it recorded and will not ask for again is no drift."""
         self._ledger("give up").give_up()
+
+    async def caught_up(self) -> None:
+        """Return once everything that was sent to this process before is in its log, and arrived."""
+        await self._activation.caught_up()
+
+    async def threads_over(self) -> None:
+        """Return once no thread works for this process any more; one that never looks at `cancelled` takes its time."""
+        threads = Threads(Home.of_running())
+        threads.add(self._activation.threads)
+        await threads.over()
 
     def entered(self, thread: Future[Any]) -> None:
         """Say that a thread of the pool works for this activation: it is waited for before a recovery."""
