@@ -48,39 +48,31 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--into", type=Path, help="the folder to work in (a new one under ./demo)")
     lab = _verb(verbs, "lab", _lab, "JupyterLab on the lessons")
     lab.add_argument("arguments", nargs=argparse.REMAINDER, help="what goes to JupyterLab")
-    for name, verb, words in (
-        ("runs", _runs, "the runs in a store"),
-        ("show", _show, "one run"),
-        ("journal", _journal, "every message, step and state of a key or run"),
-        ("approve", _approve, "let a waiting call run"),
-        ("reject", _reject, "keep a waiting call from running"),
-    ):
-        parser_of = _verb(verbs, name, verb, words)
-        parser_of.add_argument("--store", help="the store's file (the one *.db here, else in one folder below)")
-        parser_of.add_argument("--json", action="store_true", help="print JSON")
-        if name == "runs":
-            parser_of.add_argument("--status", help="only those with this status")
-        else:
-            parser_of.add_argument(
-                "id",
-                help="the id of the run"
-                if name == "show"
-                else "the id of a run or a key"
-                if name == "journal"
-                else "the approval's id",
-            )
-        if name == "reject":
-            parser_of.add_argument("--reason", help="shown to the model")
-        if name == "approve":
-            parser_of.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
-        if name == "reject":
-            parser_of.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
+    runs = _store_verb(verbs, "runs", _runs, "the runs in a store")
+    runs.add_argument("--status", help="only those with this status")
+    show = _store_verb(verbs, "show", _show, "one run")
+    show.add_argument("id", help="the id of the run")
+    journal = _store_verb(verbs, "journal", _journal, "every message, step and state of a key or run")
+    journal.add_argument("id", help="the id of a run or a key")
+    approve = _store_verb(verbs, "approve", _approve, "let a waiting call run")
+    reject = _store_verb(verbs, "reject", _reject, "keep a waiting call from running")
+    reject.add_argument("--reason", help="shown to the model")
+    for decision in (approve, reject):
+        decision.add_argument("id", help="the approval's id")
+        decision.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
     return parser
 
 
 def _verb(verbs: Any, name: str, verb: Verb, words: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = verbs.add_parser(name, help=words, description=words)
     parser.set_defaults(verb=verb)
+    return parser
+
+
+def _store_verb(verbs: Any, name: str, verb: Verb, words: str) -> argparse.ArgumentParser:
+    parser = _verb(verbs, name, verb, words)
+    parser.add_argument("--store", help="the store's file (the one *.db here, else in one folder below)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 
