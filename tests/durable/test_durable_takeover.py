@@ -11,7 +11,7 @@ from places import Place, settle, until
 
 from workbench import durable
 from workbench.durable.functions import same_code
-from workbench.errors import OwnedElsewhere
+from workbench.errors import OwnedElsewhere, StoreBroken
 
 
 def worker(effects: Counter[str], gate: asyncio.Event) -> Any:
@@ -35,6 +35,32 @@ def worker(effects: Counter[str], gate: asyncio.Event) -> Any:
             yield message
 
     return body
+
+
+async def test_a_life_that_cannot_collect_what_was_posted_ends_and_the_next_one_does(place: Place) -> None:
+    effects: Counter[str] = Counter()
+    gate = asyncio.Event()
+    gate.set()
+    one = await place.open(worker(effects, gate))
+    two = await place.open(worker(effects, gate), worker=False)
+    here = one.lookup("worker", id="a")
+    await here.until(lambda state: state == "new")
+    refused: list[str] = []
+
+    def fails(name: str, args: tuple[Any, ...]) -> OSError | None:
+        if name == "collect" and not refused:
+            refused.append(name)
+            return OSError("the disk is full")
+        return None
+
+    one.store.failing = fails  # type: ignore[attr-defined]
+    await two.lookup("worker", id="a").cast("posted")
+    await until(lambda: refused and here.status == "crashed")
+
+    assert isinstance(here.error, StoreBroken)
+    await one._runtime.tick()
+    assert await asyncio.wait_for(here.until(lambda state: state == "posted"), 20) == "posted"
+    assert set(effects.values()) == {1}
 
 
 async def test_an_owner_that_lost_its_lease_is_fenced_and_harms_nothing(place: Place) -> None:

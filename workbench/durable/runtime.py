@@ -18,7 +18,7 @@ from workbench.durable.answers import hear
 from workbench.durable.functions import same_code
 from workbench.durable.process import DurableProcess
 from workbench.durable.requests import Requests
-from workbench.errors import BadInput, NoCode, ProcessEnded
+from workbench.errors import BadInput, Fenced, NoCode, ProcessEnded
 from workbench.events import Changes
 from workbench.plain import decode, digest, encode
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from workbench.clock import Clock
+    from workbench.durable.activation import Activation
     from workbench.durable.definition import DurableDefinition
     from workbench.loop import Home
     from workbench.store.journal import Host, KeyInfo, Store
@@ -210,13 +211,20 @@ class Runtime:
     async def _look(self) -> None:
         for key in await self.store.posted():
             process = self.live.get(key)
-            if process is not None and (activation := process.activation) is not None:
-                for logged in await self.store.collect(key, activation.epoch):
-                    activation.replay(logged)
+            if process is not None and process.activation is not None:
+                await self._collect(process.activation)
         await self.requests.refresh()
         for process in list(self.following.values()):
             await process.refresh()
         self.changes.tell()
+
+    async def _collect(self, activation: Activation) -> None:
+        """Deliver what was posted to a life here; one whose log cannot be written is over, and looks no further."""
+        try:
+            for logged in await self.store.collect(activation.key, activation.epoch):
+                activation.replay(logged)
+        except (Exception, Fenced) as error:
+            activation.write_failed(error)
 
     async def call_elsewhere(self, process: DurableProcess, message: Any, text: str, id: str) -> Any:
         """The answer to a call whose process lives on another host."""
