@@ -96,9 +96,14 @@ class Facts:
 
     def replayed(self, record: StepRecord) -> bool:
         """Whether a later life used the record instead of doing it again."""
-        return 0 < record.epoch < self.epoch and any(
-            life.how in ("killed", "lost") for life in self.lives if life.epoch >= record.epoch
-        )
+        return bool(self.later(record))
+
+    def later(self, record: StepRecord) -> list[Activation]:
+        """The lives that used a record of a life before them; those that came after the end used none."""
+        end = self.state.get("ended_at")
+        return [
+            life for life in self.lives if 0 < record.epoch < life.epoch and (end is None or life.began_at <= end)
+        ]
 
 
 def call_of(branch: str) -> str:

@@ -70,7 +70,7 @@ def _ended(facts: Facts) -> NowLine:
         return _line("plain", "completed", f"Completed{at}.", "")
     times = "1 kill" if cuts == 1 else f"{cuts} kills"
     return _line(
-        "plain", "completed", f"Completed{at}", f"after {times}. No model call and no finished step was repeated."
+        "plain", "completed", f"Completed{at}", f"after {times}. No finished turn and no finished step was repeated."
     )
 
 

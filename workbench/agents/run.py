@@ -87,12 +87,19 @@ class Run(Shown):
             if state is None or self.process.activation is None:
                 for info in store.keys_now(key=self.key):
                     state = _whole(None if info.snapshot is None else decode(info.snapshot), self.agent) or state
+                    state = self._from_afar(state or first_state(self.agent, ""), begun=info.epoch > 0)
         except BadInput as error:
             state = _unreadable(self.agent, error)
         state = state or first_state(self.agent, "")
         if state["status"] not in FINAL and (answer := store.result_now(self.key, FIRST)) is not None:
             state = _given_up(state, decode(answer))
         return state
+
+    def _from_afar(self, state: dict[str, Any], *, begun: bool) -> dict[str, Any]:
+        """The state of a run that does not live here: the journal has states of ends only, and more to tell from."""
+        if state["status"] in FINAL:
+            return state
+        return {**state, "status": "waiting" if self._pending() is not None else "running" if begun else "queued"}
 
     @property
     def status(self) -> str:

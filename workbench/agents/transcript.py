@@ -190,10 +190,7 @@ def _cut_at(facts: Facts, began: float) -> float:
 
 def _replays(facts: Facts, record: StepRecord) -> list[Span]:
     """The moments at which later lives used a record."""
-    if not facts.replayed(record):
-        return []
-    later = [life for life in facts.lives if life.epoch > record.epoch]
-    return [{"began_at": life.began_at, "ended_at": life.began_at, "how": "replayed"} for life in later]
+    return [{"began_at": life.began_at, "ended_at": life.began_at, "how": "replayed"} for life in facts.later(record)]
 
 
 def _took(spans: list[Span]) -> float | None:
