@@ -10,6 +10,7 @@ from houses import Desk, House, calls, clerk, until
 
 from workbench import ToolContext, tool
 from workbench.agents import run as run_module
+from workbench.errors import RunError
 from workbench.models.script import call
 
 
@@ -106,3 +107,18 @@ async def test_the_runs_of_a_bench_are_read_in_one_look(house: House, monkeypatc
 
     assert [run.id for run in bench.runs] == [f"r{number}" for number in range(5)]
     assert looks == [{}]
+
+
+async def test_a_bench_that_runs_nothing_refuses_to_recover(house: House) -> None:
+    desk = Desk()
+    first = await house.open(agent := desk.agent())
+    run = first.run(agent, "Cancel order A-1002", id="r1")
+    await run.approval()
+    await run.kill()
+    front = await house.open(agent, worker=False)
+
+    with pytest.raises(RunError, match="worker=False"):
+        await front.runs["r1"].recover()
+
+    await run.recover()
+    assert run.alive

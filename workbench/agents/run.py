@@ -252,13 +252,18 @@ class Run(Shown):
         """Replay from the journal and carry on. Does nothing to a run that is alive.
 
         A plain function that still runs in a thread is waited for first; `beside=True` goes on next to it. Raises:
-        RunError when it has ended.
+        RunError when it has ended, or when this bench runs nothing.
         """
         if self._has_ended():
             raise RunError(f"run {self.id!r} is {self.status} and needs no recovery", run=self.id)
         if not self.alive:
+            if not self._runtime.worker:
+                raise RunError(
+                    f"run {self.id!r} is not running, and this bench runs nothing (worker=False); "
+                    "open its store in a bench that does",
+                    run=self.id,
+                )
             await self.process.recover(beside=beside)
-            await self.process.states.change()
         self._tell()
 
     async def cancel(self, by: str = "you") -> str:
