@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["APPROVAL", "INTENT", "OUTCOME", "ToolCalls", "branch_of"]
 
+_CUT_SHORT = frozenset(("failed", "interrupted"))  # a tool that did not come to its end asks for no more steps
 APPROVAL, GATE, INTENT, OUTCOME = "@approval", "@gate", "@intent", "@outcome"
 INTERRUPTED = "This call was interrupted. It may or may not have happened. Look before you repeat it, or ask."
 
@@ -128,6 +129,8 @@ class ToolCalls:
         return await self._conclude(await self._execute(tool, intent["args"], branch, note))
 
     async def _conclude(self, outcome: dict[str, Any]) -> dict[str, Any]:
+        if outcome["status"] in _CUT_SHORT:
+            self._context.conclude()
         recorded: dict[str, Any] = await self._context.step(OUTCOME, _immediate(lambda: outcome))
         return recorded
 

@@ -311,6 +311,11 @@ class DurableContext(Generic[M, S]):
                 return decode(record.payload)
         return None
 
+    def conclude(self) -> None:
+        """End the current branch on purpose: what it recorded and will not ask for again is no drift."""
+        branch = self._branch("conclude")
+        branch.ledger.settle(branch.path)
+
     def give_up(self) -> None:
         """End the message in hand early on purpose: what it recorded and will not ask for again is no drift."""
         self._ledger("give up").give_up()
