@@ -26,7 +26,7 @@ from workbench.clock import Clock, SystemClock
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.journal_table import journal_table
 from workbench.durable.runtime import Runtime
-from workbench.errors import BadInput, StoreError
+from workbench.errors import BadInput, NoCode, StoreError
 from workbench.loop import Home
 from workbench.process.spawn import spawn
 from workbench.store.opening import store_for
@@ -197,12 +197,13 @@ class Workbench:
     def _agent(self, agent: Agent | str) -> Agent:
         if isinstance(agent, Agent):
             return agent
-        known = self.agents.get(agent) if isinstance(agent, str) else None
-        if known is None:
-            raise BadInput(
-                f"bench.run needs an agent or the name of one, found {agent!r}; there are {sorted(self.agents)}"
+        if not isinstance(agent, str):
+            raise BadInput(f"bench.run needs an agent or the name of one, found {agent!r}")
+        if agent not in self.agents:
+            raise NoCode(
+                f"no agent {agent!r} here, there are {sorted(self.agents)}; add it with bench.add(…)", name=agent
             )
-        return known
+        return self.agents[agent]
 
     def _check_open(self) -> None:
         if self.closed:

@@ -178,8 +178,8 @@ class DurableProcess(Handle):
                     self._end_senders()
 
     def _is_ours(self) -> bool:
-        """Whether the current task is the life of this process, and not one that was given up on."""
-        return self._task is asyncio.current_task()
+        """Whether the current task is the life of this process; not one that was given up on, or whose loop is gone."""
+        return not self._runtime.home.loop.is_closed() and self._task is asyncio.current_task()
 
     async def _live_once(self) -> bool:
         """One activation; gives whether another follows."""
