@@ -90,7 +90,7 @@ class Process(Handle):
     def cast(self, message: Any) -> Awaitable[int]:
         """Post a message; a process that has ended drops it. Awaiting it gives 0: there is no journal."""
         self._mailbox.post(message)
-        return _posted()
+        return _Posted()
 
     def call(self, message: Any, *, id: str | None = None) -> Awaitable[Any]:
         """Post a message and await its answer.
@@ -188,7 +188,9 @@ class Process(Handle):
             log.warning("%s dropped its oldest message: its mailbox holds %s", self.name, self._definition.mailbox)
 
 
-class _posted:
+class _Posted:
+    """The receipt of a cast in memory: there is no journal, so its number is 0."""
+
     __slots__ = ()
 
     def __await__(self) -> Generator[Any, None, int]:
