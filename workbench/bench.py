@@ -28,6 +28,7 @@ from workbench.durable.journal_table import journal_table
 from workbench.durable.runtime import Runtime
 from workbench.errors import BadInput, NoCode, StoreError
 from workbench.loop import Home
+from workbench.process.definition import Definition
 from workbench.process.spawn import spawn
 from workbench.store.opening import store_for
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from workbench.agents.context import Principal
     from workbench.agents.run import Run
     from workbench.durable.process import DurableProcess
-    from workbench.process.definition import Definition
     from workbench.process.handle import Handle
     from workbench.store.journal import Host, Store
     from workbench.table import Table
@@ -116,6 +116,10 @@ class Workbench:
         Raises: BadInput, CallConflict when the id is another run, NoCode for the name of an agent that is not here.
         """
         self._check_open()
+        if not self._runtime.home.here:
+            raise BadInput(
+                "a run is started on the loop of its bench; from a thread, hop there: loop.call_soon_threadsafe"
+            )
         return self.runs.start(self._agent(agent), request, id=id, conversation=conversation, principal=principal)
 
     def lookup(self, definition: DurableDefinition | str, /, **args: Any) -> DurableProcess:
@@ -123,6 +127,11 @@ class Workbench:
         self._check_open()
         if isinstance(definition, str):
             definition = self._runtime.definition(definition)
+        elif not isinstance(definition, DurableDefinition):
+            raise BadInput(
+                f"bench.lookup needs a durable definition or the name of one, found {definition!r}; "
+                "decorate a process body with @durable(key=…)"
+            )
         elif self._runtime.definitions.get(definition.name) is not definition:
             self.add(definition)
         return self._runtime.lookup(definition, args)
@@ -130,6 +139,8 @@ class Workbench:
     def spawn(self, definition: Definition, /, **args: Any) -> Handle:
         """Start a process in memory. Raises: BadInput."""
         self._check_open()
+        if not isinstance(definition, Definition):
+            raise BadInput(f"bench.spawn needs a process definition, found {definition!r}; decorate one with @process")
         return spawn(definition, **args)
 
     def journal(self, key: str) -> Table:
@@ -154,6 +165,8 @@ class Workbench:
 
     async def close(self) -> None:
         """End what lives here and leave the store; unfinished work stays in the journal. Closing twice does nothing."""
+        if not self._runtime.home.here:
+            raise StoreError(f"the bench on {self.place!r} is closed on its own loop, not in another thread")
         async with _turn(self._runtime.home, self.place):
             await self._end()
 

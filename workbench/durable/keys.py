@@ -27,8 +27,14 @@ _LITERAL = " $&'()*+,;=?@[]._-<>|"  # not escaped; what separates fields is: : #
 
 @lru_cache(maxsize=4096)
 def escape(text: str) -> str:
-    """The text with everything that separates fields percent-encoded; different texts stay different."""
-    return quote(text, safe=_LITERAL).replace("~", "%7E")
+    """The text with everything that separates fields percent-encoded; different texts stay different.
+
+    Raises: BadInput for what is no text, or has half of a character in it.
+    """
+    try:
+        return quote(text, safe=_LITERAL).replace("~", "%7E")
+    except (TypeError, UnicodeEncodeError) as error:
+        raise BadInput(f"a name is text of UTF-8, found {text!r:.80}") from error
 
 
 def step_key(key: str, seq: int, branch: str, name: str, occurrence: int) -> str:

@@ -98,7 +98,9 @@ class Requests:
         return request
 
     async def get(self, id: str) -> Request:
-        """One request. Raises: NoSuchApproval."""
+        """One request. Raises: NoSuchApproval, BadInput for an id that is no text."""
+        if type(id) is not str:
+            raise BadInput(f"an approval's id is a text, found {id!r}")
         record = await self._store.get_record(KIND, id)
         if record is None:
             raise NoSuchApproval(
