@@ -69,7 +69,7 @@ class Requests:
 
     async def ask(self, key: str, step_key: str, body: dict[str, Any]) -> Request:
         """Put the request unless it is there, and wait until it is decided."""
-        id = "ap-" + hashlib.sha256(step_key.encode()).hexdigest()[:10]
+        id = "ap-" + hashlib.sha256(step_key.encode()).hexdigest()[:16]
         await self._store.put_record(KIND, id, key, encode(body, "request"), status=PENDING, at=self._clock.now())
         future: asyncio.Future[Request] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(id, []).append(future)
