@@ -101,6 +101,19 @@ async def test_a_run_with_a_damaged_state_says_so(tmp_path: Path, whole: Path) -
     await bench.close()
 
 
+async def test_a_run_with_a_damaged_decision_fails_with_the_reason(tmp_path: Path, whole: Path) -> None:
+    file = tmp_path / "agents.db"
+    shutil.copy(whole, file)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(ROWS["decision"], ("5",))
+
+    bench = await opened(file)
+
+    with pytest.raises(RunFailed, match=r"BadInput: the request .* changed by hand"):
+        await bench.runs["bad"]
+    await bench.close()
+
+
 async def test_a_key_with_damaged_arguments_is_blocked_with_the_reason(tmp_path: Path, whole: Path) -> None:
     file = tmp_path / "agents.db"
     shutil.copy(whole, file)

@@ -216,6 +216,8 @@ class Loop:
             self._show_timer.cancel()
 
     def _failed(self, error: Exception) -> None:
+        while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]  # the calls of a turn run in a group, which is no reason
         if not isinstance(error, WorkbenchError):
             error.add_note(f"in run {self._run!r} of agent {self._agent.name!r}")
         self._state["status"] = "failed"
