@@ -5,7 +5,8 @@
 - A message with one step is three durable writes: the message before it is handled, the step's result before the next
   line runs, the state when the body asks for the next message. The state is ten strings of 90 bytes.
 - A cast is awaited until it is in the journal, a call until its answer is; time runs until everything is committed.
-- Every round has a fresh directory on a real disk, and the raw limit of that disk is measured around each figure.
+- Every round has a fresh directory on a real disk; the raw limit of that disk and the shape (`shape.py`) are measured
+  before and after each figure.
 
 Every run checks what it counted: the state of each process must say how many messages it had.
 """
@@ -29,6 +30,7 @@ from typing import Any
 
 from disk import NotADisk, check_disk, raw_commits
 from report import Bar, Figure, as_data, as_table
+from shape import shape_messages
 
 from workbench.bench import Workbench
 from workbench.durable.definition import durable
@@ -36,6 +38,7 @@ from workbench.process.calls import Call
 
 LINES = [f"{number:02d} ".ljust(90, "x") for number in range(10)]
 RAW_SECONDS = 0.25
+SHAPE_SECONDS = 0.5
 INSTANCES = 1000
 LAG_EVERY = 0.002
 
@@ -202,13 +205,13 @@ FULL, NORMAL = "FULL", "NORMAL"
 ALONE, MANY = 1, 100
 
 FIGURES: list[tuple[Figure, Load]] = [
-    (Figure("casts, 1 step, alone", "msg/s", FULL, Bar(1_200)), Load(ALONE, 1_000)),
-    (Figure("casts, 1 step, 100 at once", "msg/s", FULL, Bar(20_000)), Load(MANY, 100)),
+    (Figure("casts, 1 step, alone", "msg/s", FULL, Bar(1_200), 1_857), Load(ALONE, 1_000)),
+    (Figure("casts, 1 step, 100 at once", "msg/s", FULL, Bar(20_000), 32_553), Load(MANY, 100)),
     (Figure("calls, 1 step, alone", "call/s", FULL), Load(ALONE, 1_000, calls=True)),
-    (Figure("calls, 1 step, 100 at once", "call/s", FULL, Bar(15_000)), Load(MANY, 100, calls=True)),
+    (Figure("calls, 1 step, 100 at once", "call/s", FULL, Bar(15_000), 32_553), Load(MANY, 100, calls=True)),
     (Figure("10-step casts, alone", "step/s", FULL), Load(ALONE, 200, 10)),
-    (Figure("10-step casts, 100 at once", "step/s", FULL, Bar(50_000)), Load(MANY, 25, 10)),
-    (Figure('casts, 1 step, alone, "process"', "msg/s", NORMAL, Bar(8_000)), Load(ALONE, 3_000)),
+    (Figure("10-step casts, 100 at once", "step/s", FULL, Bar(50_000), 84_883), Load(MANY, 25, 10)),
+    (Figure('casts, 1 step, alone, "process"', "msg/s", NORMAL, Bar(8_000), 13_109), Load(ALONE, 3_000)),
 ]
 DURABILITY = {FULL: "full", NORMAL: "process"}
 
@@ -219,8 +222,8 @@ class Run:
     def __init__(self, place: Path, only: str) -> None:
         self.place = place
         self.loads = [(figure, load) for figure, load in FIGURES if only in figure.name]
-        self.lag = Figure("loop lag p99, 100 at once", "ms", None, Bar(5, at_most=True))
-        self.recovery = Figure("1,000 instances: claimed and loaded", "ms", None, Bar(100, at_most=True))
+        self.lag = Figure("loop lag p99, 100 at once", "ms", bar=Bar(5, at_most=True))
+        self.recovery = Figure("1,000 instances: claimed and loaded", "ms", bar=Bar(100, at_most=True))
         self.limits = {name: Figure(f"raw SQLite, WAL, {name}", "commit/s") for name in (FULL, NORMAL)}
         self.recovers = only in self.recovery.name
 
@@ -233,11 +236,17 @@ class Run:
 
     def _measure(self, place: Path, figure: Figure, load: Load) -> None:
         assert figure.raw is not None
-        limits = [raw_commits(place, figure.raw, RAW_SECONDS)]
+        limits, shapes = [raw_commits(place, figure.raw, RAW_SECONDS)], [_shape(place, figure.raw, load)]
         found = asyncio.run(messages(place, load, DURABILITY[figure.raw]))
+        shapes.append(_shape(place, figure.raw, load))
         limits.append(raw_commits(place, figure.raw, RAW_SECONDS))
         self.limits[figure.raw].add(mean(limits))
-        figure.add(found["rate"] * load.steps, raw=mean(limits), cpu=found["cpu"] / load.steps)
+        figure.add(
+            found["rate"] * load.steps,
+            raw=mean(limits),
+            shape=mean(shapes) * load.steps,
+            cpu=found["cpu"] / load.steps,
+        )
         if load == Load(MANY, 100):
             self.lag.add(found["lag"])
 
@@ -249,6 +258,11 @@ class Run:
         """What was measured, the limits first."""
         all_of_them = [*self.limits.values(), *(figure for figure, _ in self.loads), self.lag, self.recovery]
         return [figure for figure in all_of_them if figure.rounds]
+
+
+def _shape(place: Path, synchronous: str, load: Load) -> float:
+    thread = synchronous == FULL or load.processes > 1
+    return shape_messages(place, synchronous, load.processes, load.steps, SHAPE_SECONDS, thread=thread)
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
-"""The report: figures of several rounds as medians with their range, beside the raw limit and the bars.
+"""The report: figures of several rounds as medians with their range, beside the raw limit, the shape and the bars.
 
-- A figure is kept as one number per round, and as a share of the raw limit that was measured around it.
-- A bar is a least rate, or a longest time, on the reference machine (2 cores, quiet, the raw limits below). On another
-  machine, or a busy one, the share of the raw limit is the fairer half of it: both are said.
+- A figure is kept as one number per round, as a share of the raw limit of the disk, and as a share of the shape
+  (`shape.py`), both measured around it.
+- A bar is a least rate, or a longest time, on the machine that it was set on, quiet. On another machine, or a busy one,
+  the share of the shape is the fairer half of it, because it moves with the machine: both are said.
 
 Knows nothing of how figures are measured.
 """
@@ -13,13 +14,10 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-__all__ = ["REFERENCE", "Bar", "Figure", "as_data", "as_table"]
+__all__ = ["Bar", "Figure", "as_data", "as_table"]
 
-REFERENCE = {"FULL": 8_956.0, "NORMAL": 76_635.0}
-"""Raw commits per second of the machine that the bars were set on."""
-
-HEAD = ("", "median", "min", "max", "unit", "bar", "", "of raw", "bar", "", "cpu µs")
-LEFT = (0, 4, 6, 9)
+HEAD = ("", "median", "min", "max", "unit", "bar", "", "of raw", "of shape", "bar", "", "cpu µs")
+LEFT = (0, 4, 6, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +38,38 @@ class Bar:
 
 @dataclass(slots=True)
 class Figure:
-    """One line of the report. `raw` names the limit it is divided by; `cpu` is processor microseconds for each unit."""
+    """One line of the report.
+
+    `raw` names the limit that it is divided by; `shape` is what the shape did on the machine that the bar was set on;
+    `cpu` is processor microseconds for each unit.
+    """
 
     name: str
     unit: str
     raw: str | None = None
     bar: Bar | None = None
+    shape: float | None = None
     rounds: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
-    ratios: list[float] = field(default_factory=list)
+    of_raw: list[float] = field(default_factory=list)
+    of_shape: list[float] = field(default_factory=list)
 
-    def add(self, value: float, *, raw: float | None = None, cpu: float | None = None) -> None:
-        """Add a round, with the raw limit of that round."""
+    def add(
+        self, value: float, *, raw: float | None = None, shape: float | None = None, cpu: float | None = None
+    ) -> None:
+        """Add a round, with the raw limit and the shape of that round."""
         self.rounds.append(value)
         if raw is not None:
-            self.ratios.append(value / raw)
+            self.of_raw.append(value / raw)
+        if shape is not None:
+            self.of_shape.append(value / shape)
         if cpu is not None:
             self.cpu.append(cpu)
 
     @property
-    def raw_bar(self) -> Bar | None:
-        """The bar as a share of the raw limit."""
-        return Bar(self.bar.value / REFERENCE[self.raw]) if self.bar is not None and self.raw is not None else None
+    def shape_bar(self) -> Bar | None:
+        """The bar as a share of the shape."""
+        return Bar(self.bar.value / self.shape) if self.bar is not None and self.shape is not None else None
 
 
 def as_table(figures: list[Figure]) -> str:
@@ -80,17 +88,17 @@ def _cells(row: tuple[str, ...], widths: list[int]) -> list[tuple[int, str, int]
 
 
 def _row(figure: Figure) -> tuple[str, ...]:
-    middle, ratio = median(figure.rounds), median(figure.ratios) if figure.ratios else 0.0
-    bar, raw_bar = figure.bar, figure.raw_bar
+    middle, bar, shape_bar = median(figure.rounds), figure.bar, figure.shape_bar
     return (
         figure.name,
         *(_number(value) for value in (middle, min(figure.rounds), max(figure.rounds))),
         figure.unit,
         str(bar or ""),
         bar.verdict(middle) if bar is not None else "",
-        f"{_number(ratio)} x" if ratio else "",
-        f"{raw_bar} x" if raw_bar is not None else "",
-        raw_bar.verdict(ratio) if raw_bar is not None else "",
+        f"{median(figure.of_raw):.2f} x" if figure.of_raw else "",
+        f"{median(figure.of_shape):.2f} x" if figure.of_shape else "",
+        f"{shape_bar} x" if shape_bar is not None else "",
+        shape_bar.verdict(median(figure.of_shape)) if shape_bar is not None and figure.of_shape else "",
         f"{median(figure.cpu):.0f}" if figure.cpu else "",
     )
 
@@ -108,7 +116,8 @@ def as_data(figures: list[Figure]) -> list[dict[str, Any]]:
             "median": median(figure.rounds),
             "rounds": figure.rounds,
             "raw": figure.raw,
-            "of_raw": figure.ratios,
+            "of_raw": figure.of_raw,
+            "of_shape": figure.of_shape,
             "cpu_microseconds": figure.cpu,
             "bar": figure.bar.value if figure.bar is not None else None,
             "verdict": figure.bar.verdict(median(figure.rounds)) if figure.bar is not None else None,

@@ -104,13 +104,13 @@ def test_a_verdict_says_how_far_a_bar_is(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.syspath_prepend(BENCHMARKS)
     from report import Bar, Figure, as_table
 
-    figure = Figure("casts", "msg/s", "FULL", Bar(1_000))
+    figure = Figure("casts", "msg/s", "FULL", Bar(1_000), shape=2_000)
     for rate in (400, 500, 900):
-        figure.add(rate, raw=4_478, cpu=20)
+        figure.add(rate, raw=250, shape=800, cpu=20)
 
     assert (Bar(1_000).verdict(500), Bar(1_000).verdict(1_000)) == ("0.50 of the bar", "met")
     assert Bar(5, at_most=True).verdict(10) == "0.50 of the bar"
     assert as_table([figure]).splitlines()[-1].split() == [
         *("casts", "500", "400", "900", "msg/s", ">=", "1,000", "0.50", "of", "the", "bar"),
-        *("0.11", "x", ">=", "0.11", "x", "met", "20"),
+        *("2.00", "x", "0.62", "x", ">=", "0.50", "x", "met", "20"),
     ]

@@ -176,7 +176,8 @@ class DurableContext(Generic[M, S]):
         timeout: float | None,
     ) -> Any:
         activation, ledger = self._activation, branch.ledger
-        self._must_be_in_hand(ledger, address.name)
+        if ledger is not activation.ledger or activation.closed or activation.broken is not None:
+            self._must_be_in_hand(ledger, address.name)
         task = asyncio.current_task()
         if task is not None:
             activation.enter(task)

@@ -27,16 +27,23 @@ _UNREAD = object()
 class States:
     """The newest state of one process, with the lifecycle changes of it."""
 
-    __slots__ = ("_value", "_waiters", "changes", "over", "shape", "text", "version")
+    __slots__ = ("_changes", "_value", "_waiters", "over", "shape", "text", "version")
 
     def __init__(self, shape: Shape = PLAIN) -> None:
         self.shape = shape
         self.text: str | None = None
         self.version = 0
         self.over = False
-        self.changes = Changes()
+        self._changes: Changes | None = None
         self._value: Any = None
         self._waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def changes(self) -> Changes:
+        """What views subscribe to; made when the first one does, because most processes have none."""
+        if self._changes is None:
+            self._changes = Changes()
+        return self._changes
 
     @property
     def value(self) -> Any:
@@ -61,7 +68,8 @@ class States:
             for waiter in waiters:
                 if not waiter.done():
                     waiter.set_result(None)
-        self.changes.tell()
+        if self._changes is not None:
+            self._changes.tell()
 
     def end(self) -> None:
         """No state follows. Iterators end after the last one."""
