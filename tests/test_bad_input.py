@@ -224,3 +224,9 @@ async def test_unknown_names_say_what_there_is(bench):
         bench.runs["r1"]
     with pytest.raises(BadInput, match=r"shop\(ctx, id: 'str'\) does not take \{'number': 1\}"):
         bench.lookup(shop, number=1)
+
+
+@pytest.mark.parametrize("where", [5, None, b"agents.db", "", "a\0b", "\ud800.db"], ids=repr)
+def test_what_is_no_place_is_refused_before_anything_is_opened(where):
+    with pytest.raises(BadInput, match="a bench is opened on a file's path or ':memory:', found"):
+        Workbench.open(where)

@@ -312,9 +312,20 @@ async def _new(cls: type[Workbench], home: Home, options: _Options) -> Workbench
     return bench
 
 
-def _place(where: str | os.PathLike[str]) -> str:
-    text = os.fspath(where)
+def _place(where: object) -> str:
+    """The one name of a place. Raises: BadInput for what can be none."""
+    text = os.fspath(where) if isinstance(where, (str, os.PathLike)) else None
+    if not isinstance(text, str) or not text or "\0" in text or not _encodes(text):
+        raise BadInput(f"a bench is opened on a file's path or ':memory:', found {where!r}; write e.g. 'agents.db'")
     return text if text == MEMORY or "://" in text else str(Path(text).expanduser().resolve())
+
+
+def _encodes(text: str) -> bool:
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _label() -> str:

@@ -111,7 +111,7 @@ async def test_an_agent_can_be_named(room: House) -> None:
     bench = await room.open(clerk("Hello."))
 
     assert await bench.run("clerk", "Say hello") == "Hello."
-    with pytest.raises(BadInput, match="found 'nobody'; there are \\['clerk'\\]"):
+    with pytest.raises(BadInput, match="no agent 'nobody' here, there are \\['clerk'\\]"):
         bench.run("nobody", "Say hello")
 
 

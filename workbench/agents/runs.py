@@ -68,6 +68,10 @@ class Runs:
             raise BadInput(f"a run's id is a text, found {id!r}; leave it out for a new one")
         if self._agents.get(agent.name) is not agent:
             self.add(agent)
+        if principal is not None and not isinstance(principal, Principal):
+            raise BadInput(f"a run's principal is a Principal, found {principal!r}; write Principal(name, channel)")
+        if conversation is not None and type(conversation) is not str:
+            raise BadInput(f"a conversation is named by a text, found {conversation!r}")
         name = id or f"run-{secrets.token_hex(4)}"
         known = self._known(name, agent, request) if id is not None else None
         if known is not None:
