@@ -146,9 +146,9 @@ def kill_program_at(folder: Path, story: str, point: str) -> None:
         begun.join()
 
 
-def run_program(folder: Path, story: str) -> int | None:
+def run_program(folder: Path, story: str, **env: str) -> int | None:
     """Let a plain process tell the story; gives how it ended."""
-    begun = program(folder, story)
+    begun = program(folder, story, **env)
     begun.join(PATIENCE)
     begun.kill()
     begun.join()

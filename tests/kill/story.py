@@ -88,6 +88,12 @@ def support() -> Agent:
 clerk = Agent("clerk", tools=[ship, cancel_order], model="offline")
 
 
+def sweeper() -> Agent:
+    """An agent that cancels three orders in one turn."""
+    three = [models.call("cancel_order", order_id=f"A-{number}") for number in (1, 2, 3)]
+    return Agent("sweeper", tools=[cancel_order], model=models.scripted(three, "All gone.", log="turns"))
+
+
 @durable(key="order:{id}")
 async def order(ctx: Any, id: str) -> Any:
     """An order that is charged once."""
@@ -210,3 +216,16 @@ async def ship_life() -> None:
         output = await run
         (call,) = [row for row in run.view()["rows"] if row["kind"] == "call"]
         tell(state=output, call={name: call[name] for name in ("status", "note", "result")})
+
+
+async def three_life() -> None:
+    """Ask three times at once, and decide from the last to the first."""
+    async with Workbench.open("agents.db", sweeper()) as bench:
+        run = bench.run("sweeper", "Cancel all three", id="r1")
+        await bench.approvals.until(lambda waiting: len(waiting) == 3)
+        for request in reversed(bench.approvals.pending()):
+            note("requests", request.id)
+        stop("three")
+        for request in reversed(bench.approvals.pending()):
+            await bench.approvals.approve(request.id)
+        tell(state=await run)

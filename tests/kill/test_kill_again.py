@@ -21,6 +21,19 @@ def test_ten_kills_while_an_approval_waits_lose_nothing(tmp_path: Path) -> None:
     assert end["turns"] == [0, 1, 2]
 
 
+def test_three_calls_that_ask_at_once_are_each_decided_and_run_once_after_a_kill(tmp_path: Path) -> None:
+    kill_program_at(tmp_path, "three_life", "three")
+
+    assert run_program(tmp_path, "three_life") == 0
+
+    end = left(tmp_path)
+    assert end["effects"] == {f"cancel run:r1#1#t1.{position}": 1 for position in range(3)}
+    assert (end["state"], end["turns"]) == ("All gone.", [0, 1])
+    requests = lines(tmp_path / "requests")
+    assert len(set(requests)) == 3
+    assert set(requests[:3]) == set(requests[3:])
+
+
 def test_a_message_that_takes_the_process_down_is_set_aside_after_three_deaths(tmp_path: Path) -> None:
     deaths = [run_program(tmp_path, "fuse_life") for _ in range(3)]
 

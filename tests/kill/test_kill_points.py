@@ -1,4 +1,7 @@
-"""SIGKILL at every point of a message's life: what was acknowledged stays, what was finished is not repeated."""
+"""SIGKILL at every point of a message's life: what was acknowledged stays, what was finished is not repeated.
+
+The run lives in real kernels, the order, for which a kernel makes no difference, in plain processes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lives import killed_at, lines, told
+from lives import kill_program_at, killed_at, left, lines, run_program, told
 
 RUN_POINTS = ("appended", "begun", "inside-charge", "saved", "asked", "decided", "uncommitted")
 ORDER_POINTS = ("appended", "inside-charge", "saved", "inside-mail", "uncommitted", "answered")
@@ -27,7 +30,7 @@ class Stories:
         if story not in self._whole:
             folder = self._folder / story
             folder.mkdir()
-            self._whole[story] = await told(folder, story)
+            self._whole[story] = await tell(folder, story)
         return self._whole[story]
 
     async def killed(self, story: str, point: str, folder: Path) -> Path:
@@ -35,9 +38,20 @@ class Stories:
         killed = self._folder / f"{story}-{point}"
         if killed not in self._killed:
             killed.mkdir()
-            await killed_at(killed, story, point)
+            if story == "run_life":
+                await killed_at(killed, story, point)
+            else:
+                kill_program_at(killed, story, point)
             self._killed.add(killed)
         return Path(shutil.copytree(killed, folder / point))
+
+
+async def tell(folder: Path, story: str, without: str = "") -> dict[str, Any]:
+    """The story told to its end in `folder`, `without` a part of the runtime if need be; what it left behind."""
+    if story == "run_life":
+        return await told(folder, story, without)
+    assert run_program(folder, story, WITHOUT=without) == 0
+    return left(folder)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +89,7 @@ async def test_the_undisturbed_story_is_what_it_should_be(stories: Stories) -> N
 async def test_a_killed_run_ends_as_if_undisturbed(stories: Stories, tmp_path: Path, point: str) -> None:
     folder = await stories.killed("run_life", point, tmp_path)
 
-    end = await told(folder, "run_life")
+    end = await tell(folder, "run_life")
 
     check(end, await stories.whole("run_life"), point)
     assert len(set(lines(folder / "requests"))) == 1
@@ -85,7 +99,7 @@ async def test_a_killed_run_ends_as_if_undisturbed(stories: Stories, tmp_path: P
 async def test_a_killed_process_ends_as_if_undisturbed(stories: Stories, tmp_path: Path, point: str) -> None:
     folder = await stories.killed("order_life", point, tmp_path)
 
-    end = await told(folder, "order_life")
+    end = await tell(folder, "order_life")
 
     check(end, await stories.whole("order_life"), point)
 
@@ -110,7 +124,7 @@ async def test_without_a_part_of_the_runtime_the_check_fails(
 ) -> None:
     folder = await stories.killed(story, point, tmp_path)
 
-    end = await told(folder, story, without)
+    end = await tell(folder, story, without)
 
     with pytest.raises(AssertionError):
         check(end, await stories.whole(story), point)
