@@ -3,7 +3,8 @@
 # make test   everything that is checked, as CI checks it
 # make lint   style, types, imports
 #
-# All that is installed goes into .venv; a stamp file there says so, and nothing is installed twice.
+# What is installed goes into .venv; a stamp file there says so, and nothing is installed twice. As root, make test also
+# brings Chromium and PostgreSQL from the system's packages.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -62,7 +63,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 -m venv failed; on Debian: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.core: $(SOURCES) | $(BIN)/python
-	@echo "· the workbench and its widgets (half a minute the first time)"
+	@echo "· the workbench and its widgets (a minute or two the first time)"
 	$(PIP) --editable .
 	touch $@
 

@@ -90,6 +90,7 @@ async def _demo(options: argparse.Namespace) -> int:
     for check in story.checks:
         _say(f"  {'yes' if check.holds else 'NO '}  {check.claim}\n       {check.seen}")
     _say(f"\nThe executed notebook: {story.notebook}\nThe same to read in a browser: {story.html}")
+    _say(f"The run again: workbench show lesson-02 --store {story.store}")
     _say("\nThe money moved once." if story.true else "\nNot everything is so: see NO above.")
     return 0 if story.true else 1
 
@@ -105,7 +106,9 @@ async def _lab(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("jupyterlab") is None:
         raise BadInput('JupyterLab is not installed here; pip install "jupyter-agent-workbench[lab]"')
     lessons = lesson("01_first_run.ipynb").parent
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "jupyterlab", *options.arguments, str(lessons))
+    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    command = [sys.executable, "-m", "jupyterlab", *root, *options.arguments, str(lessons)]
+    process = await asyncio.create_subprocess_exec(*command)
     return await process.wait()
 
 

@@ -131,6 +131,12 @@ class Runs:
             if info.definition.startswith(AGENT) and (id := _id(info)) is not None:
                 yield self._run(id, info.definition.removeprefix(AGENT))
 
+    def __repr__(self) -> str:
+        return repr(self.find())
+
+    def _repr_html_(self) -> str:
+        return self.find()._repr_html_()
+
     def __len__(self) -> int:
         return sum(1 for _ in self)
 

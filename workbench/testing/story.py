@@ -48,6 +48,7 @@ class Story:
     checks: list[Check] = field(default_factory=list)
     notebook: Path = Path()
     html: Path = Path()
+    store: Path = Path()
 
     @property
     def true(self) -> bool:
@@ -94,7 +95,12 @@ async def tell_the_story(into: Path, tell: Callable[[str], None]) -> Story:
         for line in _second_life(notebook.widget("run")):
             at(f"           {line}")
         at(f"run      {notebook.output('ask')}")
-        story = Story(checks(folder, notebook, before), into / LESSON, into / LESSON.replace(".ipynb", ".html"))
+        story = Story(
+            checks(folder, notebook, before),
+            into / LESSON,
+            into / LESSON.replace(".ipynb", ".html"),
+            folder / "agents.db",
+        )
         await notebook.save(story.notebook)
     _export(story)
     return story
@@ -108,7 +114,7 @@ async def _first_kernel(notebook: Notebook, folder: Path, at: Callable[[str], No
     reply = await notebook.click("Approve")
     at(f"click    Approve, through the window's comm while the cell awaits: {reply['status']}")
     await notebook.until(
-        lambda: _lines(folder, "mail-attempts.log") and _lines(folder, "cancelled.log"), "the email to hang"
+        lambda: _lines(folder, "mail-attempts.log") and _is_cancelled(notebook.widget("run")), "the email to hang"
     )
     refund = _lines(folder, "refunds.log")[0]
     at(f"bank     {refund['refund_id']} for {refund['order']}, key {refund['key']}")
@@ -128,6 +134,13 @@ async def _look_at_the_journal(folder: Path, at: Callable[[str], None]) -> None:
         for group in bench.runs[RUN].view()["recovery"]:
             for part in group["parts"]:
                 at(f"           {group['group']:<11} {part['part']}: {part['has']}; {part['does']}")
+
+
+def _is_cancelled(view: dict[str, Any]) -> bool:
+    """Whether the approved call has its outcome, so that the kill cuts off the email alone."""
+    return any(
+        row["kind"] == "call" and (row["tool"], row["status"]) == ("cancel_order", "success") for row in view["rows"]
+    )
 
 
 def _second_life(view: dict[str, Any]) -> list[str]:
@@ -200,5 +213,5 @@ def _lines(folder: Path, name: str) -> list[dict[str, Any]]:
 def _export(story: Story) -> None:
     """Write the executed notebook as HTML, readable without a kernel."""
     executed = nbformat.read(story.notebook, as_version=4)
-    body, _ = HTMLExporter().from_notebook_node(executed)
+    body, _ = HTMLExporter().from_notebook_node(executed, resources={"metadata": {"name": story.html.stem}})
     story.html.write_text(body, encoding="utf-8")
