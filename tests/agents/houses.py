@@ -94,6 +94,11 @@ def calls(run: Run) -> list[dict[str, Any]]:
     return [dict(row) for row in run.view()["rows"] if row["kind"] == "call"]
 
 
+def steps_done(run: Run) -> list[str]:
+    """The steps that the calls of the run have behind them, and in the journal."""
+    return [step["name"] for row in calls(run) for step in row["steps"] if step["status"] == "success"]
+
+
 async def until(condition: Callable[[], Any]) -> None:
     """Return once the condition holds; threads and files decide when."""
     async with asyncio.timeout(PATIENCE):

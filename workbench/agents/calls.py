@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["APPROVAL", "INTENT", "OUTCOME", "ToolCalls", "branch_of"]
 
-_CUT_SHORT = frozenset(("failed", "interrupted"))  # a tool that did not come to its end asks for no more steps
 APPROVAL, GATE, INTENT, OUTCOME = "@approval", "@gate", "@intent", "@outcome"
 INTERRUPTED = "This call was interrupted. It may or may not have happened. Look before you repeat it, or ask."
 
@@ -92,22 +91,13 @@ class ToolCalls:
             return ToolResult(call.id, call.tool, _told(outcome), outcome["status"])
 
     async def _settle(self, turn: int, branch: str, call: Call) -> dict[str, Any]:
-        tool = self._agent.tools.get(call.tool)
-        if tool is None:
-            known = ", ".join(self._agent.tools) or "none"
-            return await self._conclude(
-                _outcome("retried", error=_error("UnknownTool", f"{call.tool!r} does not exist, available: {known}"))
-            )
-        if call.args is None:
-            return await self._conclude(
-                _outcome("retried", error=_error("BadArguments", f"{call.error}; send a JSON object"))
-            )
-        try:
-            tool.validate(call.args)
-        except ToolArgumentsInvalid as error:
-            return await self._conclude(_outcome("retried", error=_error("BadArguments", str(error))))
-        args, note = call.args, ""
-        if await self._needs_approval(tool, args):
+        done = self._context.recorded()
+        checked = self._checked(call)
+        if isinstance(checked, dict):  # what was begun by earlier code may have happened
+            return await self._conclude(_outcome("interrupted", content=INTERRUPTED) if INTENT in done else checked)
+        tool, args = checked
+        note = ""
+        if await self._asks(tool, args, done):
             self._moved(branch, "waiting")
             request = await self._context.ask(APPROVAL, self._question(turn, branch, tool, args))
             refusal = _refused(request)
@@ -124,21 +114,39 @@ class ToolCalls:
             return {"tool": tool.name, "args": args, "again": again, "secret": secret_names(tool.parameters)}
 
         intent = await self._context.step(INTENT, _immediate(intend))
-        if not fresh and not (tool.idempotent or tool.read_only):
+        if not fresh and not intent["again"]:
             return await self._conclude(_outcome("interrupted", content=INTERRUPTED, note=note))
         return await self._conclude(await self._execute(tool, intent["args"], branch, note))
 
+    def _checked(self, call: Call) -> tuple[Tool, dict[str, Any]] | dict[str, Any]:
+        """The tool and the arguments of a call that can be carried out, else the outcome of one that cannot."""
+        tool = self._agent.tools.get(call.tool)
+        if tool is None:
+            known = ", ".join(self._agent.tools) or "none"
+            words = f"{call.tool!r} does not exist, available: {known}"
+            return _outcome("retried", error=_error("UnknownTool", words))
+        if call.args is None:
+            return _outcome("retried", error=_error("BadArguments", f"{call.error}; send a JSON object"))
+        try:
+            tool.validate(call.args)
+        except ToolArgumentsInvalid as error:
+            return _outcome("retried", error=_error("BadArguments", str(error)))
+        return tool, call.args
+
     async def _conclude(self, outcome: dict[str, Any]) -> dict[str, Any]:
-        if outcome["status"] in _CUT_SHORT:
+        if outcome["status"] != "success":  # a call that did not come to its end asks for no more steps
             self._context.conclude()
         recorded: dict[str, Any] = await self._context.step(OUTCOME, _immediate(lambda: outcome))
         return recorded
 
-    async def _needs_approval(self, tool: Tool, args: dict[str, Any]) -> bool:
-        if isinstance(tool.approval, bool):
-            return tool.approval
-        needed: bool = await self._context.step(GATE, _immediate(lambda: tool.needs_approval(args)))
-        return needed
+    async def _asks(self, tool: Tool, args: dict[str, Any], done: frozenset[str]) -> bool:
+        """Whether a person decides: who was asked decides, what was begun goes on, else as the tool says now."""
+        was_asked = APPROVAL in done or self._context.was_asked(APPROVAL)
+        if GATE in done or not (isinstance(tool.approval, bool) or was_asked or INTENT in done):
+            needed = await self._context.step(GATE, _immediate(lambda: tool.needs_approval(args)))
+        else:
+            needed = tool.approval is True and INTENT not in done
+        return was_asked or bool(needed)
 
     def _question(self, turn: int, branch: str, tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -106,6 +106,8 @@ class Loop:
                 raise
         finally:
             self._stop_listening()
+        if any(r.key == self._context.ledger.key and r.status == PENDING for r in self._requests.known()):
+            await self._close_requests("the run", "the run ended without it")
         self._state["text"] = ""
         self._state["ended_at"] = self._clock.now()
         return dict(self._state)
@@ -227,13 +229,15 @@ class Loop:
             "traceback": "".join(traceback.format_exception(error)),
         }
 
-    async def _cancelled(self) -> None:
-        self._context.give_up()
+    async def _close_requests(self, by: str | None, reason: str) -> None:
+        """Leave no question open that nobody waits for."""
         for request in await self._requests.find(key=self._context.ledger.key, status=PENDING):
             with suppress(AlreadyDecided):  # a person was quicker; what was decided is not run
-                await self._requests.decide(
-                    request.id, "superseded", {"by": self._cancelled_by, "reason": "the run was cancelled"}
-                )
+                await self._requests.decide(request.id, "superseded", {"by": by, "reason": reason})
+
+    async def _cancelled(self) -> None:
+        self._context.give_up()
+        await self._close_requests(self._cancelled_by, "the run was cancelled")
         await self._context.threads_over()
         self._state["status"] = "cancelled"
         self._state["cancelled_by"] = self._cancelled_by

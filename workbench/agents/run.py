@@ -67,7 +67,7 @@ class Run(Shown):
         if not self._runtime.worker:
             owned = any(info.owner is not None for info in self._runtime.store.keys_now(key=self.key))
             return owned or not self._runtime.store.activations_now(self.key)
-        return self.key in self._runtime.live and self.process.status not in ENDED
+        return self.process.lives
 
     @property
     def owner(self) -> Host | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from workbench.durable.functions import call_with_key
+from workbench.durable.keys import step_key
 from workbench.durable.requests import Request
 from workbench.durable.results import declared_by, failed, recorded
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
@@ -311,6 +312,17 @@ class DurableContext(Generic[M, S]):
                 branch.ledger.settle(branch.path)
                 return decode(record.payload)
         return None
+
+    def recorded(self) -> frozenset[str]:
+        """The names of the steps that earlier deliveries recorded on the current branch."""
+        branch = self._branch("recorded")
+        return frozenset(record.name for record in branch.ledger.recorded(branch.path))
+
+    def was_asked(self, name: str) -> bool:
+        """Whether the first `ask` of this name on the current branch has its request already, decided or not."""
+        branch = self._branch(name)
+        ledger = branch.ledger
+        return self._requests.knows(step_key(ledger.key, ledger.seq, branch.path, name, 0))
 
     def conclude(self) -> None:
         """End the current branch on purpose: what it recorded and will not ask for again is no drift."""

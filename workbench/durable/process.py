@@ -147,6 +147,11 @@ class DurableProcess(Handle):
         if not (self._anew and status in ENDED):
             super()._become(status)
 
+    @property
+    def lives(self) -> bool:
+        """Whether it lives here, or is about to."""
+        return self._anew or (self.key in self._runtime.live and self._status not in ENDED)
+
     def _is_at_work(self) -> bool:
         return self._task is not None and not self._task.done()
 

@@ -67,9 +67,13 @@ class Requests:
         """The requests that this bench has seen, oldest first; `refresh` brings in what others asked and decided."""
         return sorted(self._known.values(), key=lambda request: request.asked_at)
 
+    def knows(self, step_key: str) -> bool:
+        """Whether the step of this key has made its request."""
+        return _id_of(step_key) in self._known
+
     async def ask(self, key: str, step_key: str, body: dict[str, Any]) -> Request:
         """Put the request unless it is there, and wait until it is decided."""
-        id = "ap-" + hashlib.sha256(step_key.encode()).hexdigest()[:16]
+        id = _id_of(step_key)
         await self._store.put_record(KIND, id, key, encode(body, "request"), status=PENDING, at=self._clock.now())
         future: asyncio.Future[Request] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(id, []).append(future)
@@ -145,6 +149,10 @@ class Requests:
             waiting.remove(future)
         if not waiting:
             self._waiting.pop(id, None)
+
+
+def _id_of(step_key: str) -> str:
+    return "ap-" + hashlib.sha256(step_key.encode()).hexdigest()[:16]
 
 
 def _request(record: Record) -> Request:
