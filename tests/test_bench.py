@@ -236,3 +236,18 @@ async def test_a_process_in_memory_can_be_spawned_from_a_bench() -> None:
 
         assert await handle.until(lambda state: state == "hello") == "hello"
         await handle.dispose()
+
+
+async def test_a_wait_that_was_given_up_leaves_nothing_behind() -> None:
+    async with Workbench.open(":memory:", count) as bench:
+        handle = bench.lookup(count, name="a")
+        await handle.until(lambda state: state == 0)
+
+        waits = [asyncio.ensure_future(handle.until(lambda state: state == 1)) for _ in range(100)]
+        while len(handle.states._waiters) < 100:
+            await asyncio.sleep(0)
+        for wait in waits:
+            wait.cancel()
+        await asyncio.wait(waits)
+
+        assert handle.states._waiters == []

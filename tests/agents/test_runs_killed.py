@@ -149,7 +149,7 @@ async def test_recovery_waits_for_a_thread_that_still_runs(house: House) -> None
 
     await run.kill()
     recovery = asyncio.ensure_future(run.recover())
-    await asyncio.sleep(0.05)
+    await house.clock.idle()
     assert (recovery.done(), log) == (False, ["began"])
     assert "A thread of it still runs; Recover waits for that." in run.view()["now_line"]["text"]
 

@@ -80,7 +80,11 @@ class States:
         """Return after the next `tell`."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
-        await waiter
+        try:
+            await waiter
+        finally:
+            if waiter in self._waiters:  # who waited has given up
+                self._waiters.remove(waiter)
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         seen = 0
