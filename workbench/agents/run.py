@@ -20,6 +20,7 @@ from workbench.agents.facts import Facts
 from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, first_state
 from workbench.agents.run_view import run_view
+from workbench.agents.stored import given_up, killer, read_history, unreadable, whole
 from workbench.durable.requests import PENDING
 from workbench.errors import BadInput, NeedsDecision, ProcessEnded, RunCancelled, RunError, RunFailed, RunInterrupted
 from workbench.events import Shown, republish
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from workbench.durable.process import DurableProcess
     from workbench.durable.runtime import Runtime
     from workbench.durable.steps import Address
-    from workbench.store.journal import Activation, Entry, Host
+    from workbench.store.journal import Host
 
 __all__ = ["Run"]
 
@@ -83,16 +84,16 @@ class Run(Shown):
         """The newest state: published here, or committed in the store."""
         store = self._runtime.store
         try:
-            state = _whole(self.process.state, self.agent)
+            state = whole(self.process.state, self.agent)
             if state is None or self.process.activation is None:
                 for info in store.keys_now(key=self.key):
-                    state = _whole(None if info.snapshot is None else decode(info.snapshot), self.agent) or state
+                    state = whole(None if info.snapshot is None else decode(info.snapshot), self.agent) or state
                     state = self._from_afar(state or first_state(self.agent, ""), begun=info.epoch > 0)
         except BadInput as error:
-            state = _unreadable(self.agent, error)
+            state = unreadable(self.agent, error)
         state = state or first_state(self.agent, "")
         if state["status"] not in FINAL and (answer := store.result_now(self.key, FIRST)) is not None:
-            state = _given_up(state, decode(answer))
+            state = given_up(state, decode(answer))
         return state
 
     def _from_afar(self, state: dict[str, Any], *, begun: bool) -> dict[str, Any]:
@@ -342,7 +343,7 @@ class Run(Shown):
             message={},
             lives=lives,
             alive=alive,
-            killed_by=None if alive else self.process.held_by or _killer(lives),
+            killed_by=None if alive else self.process.held_by or killer(lives),
             elsewhere=owner.label if owner is not None else None,
             requests=[r for r in self._runtime.requests.known() if r.key == self.key and is_of_a_tool(r)],
             text=self.live.text if alive else {},
@@ -356,7 +357,7 @@ class Run(Shown):
             facts.open = dict(live_ledger.open)
             facts.seq = live_ledger.seq
         if live_ledger is None or self._first is None:
-            _read_history(facts, store.history_now(self.key), records=live_ledger is None)
+            read_history(facts, store.history_now(self.key), records=live_ledger is None)
             if facts.message:
                 self._first = facts.message, facts.asked_at
         else:
@@ -405,47 +406,3 @@ class Run(Shown):
     def __repr__(self) -> str:
         killed = "" if self.alive else ", killed" if self.process.held_by else ", cut off"
         return f"<Run {self.id} of {self.agent}: {self.status}{killed}>"
-
-
-def _whole(state: Any, agent: str) -> dict[str, Any] | None:
-    """The state of a run, if it is one. Raises: BadInput when it is something else."""
-    if state is not None and (type(state) is not dict or type(state.get("status")) is not str):
-        raise BadInput(f"the stored state {state!r:.60} is none of a run; the row was changed by hand")
-    return None if state is None else {**first_state(agent, ""), **state}
-
-
-def _unreadable(agent: str, error: BadInput) -> dict[str, Any]:
-    """The state of a run whose row nobody can read: shown as failed, with the reason; nothing of it is written."""
-    told = {"type": "Unreadable", "message": str(error), "traceback": ""}
-    return {**first_state(agent, ""), "status": "failed", "error": told}
-
-
-def _given_up(state: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """The state of a run whose message was set aside: it never came to an end of its own, and the answer says so."""
-    if "failed" not in answer:
-        return state
-    return {**state, "status": "failed", "error": {"type": "DeadLettered", "message": answer["words"], "traceback": ""}}
-
-
-def _killer(lives: list[Activation]) -> str | None:
-    return lives[-1].by if lives and lives[-1].how == "killed" else None
-
-
-def _message(text: str) -> dict[str, Any]:
-    """The first message; one that cannot be read shows as an empty request."""
-    try:
-        message = decode(text)
-    except BadInput as error:
-        return {"text": str(error)}
-    return message if type(message) is dict else {"text": repr(message)}
-
-
-def _read_history(facts: Facts, entries: list[Entry], *, records: bool) -> None:
-    """Take the first message, and the records unless they are live, from the journal."""
-    for entry in entries:
-        if entry.kind == "message" and entry.payload is not None and not facts.message:
-            facts.message = _message(entry.payload)
-            facts.asked_at = facts.message.get("at", entry.at)
-            facts.seq = entry.seq or 1
-        elif records and entry.step is not None and entry.seq == facts.seq:
-            facts.records.append(entry.step)
