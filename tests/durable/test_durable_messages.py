@@ -152,6 +152,21 @@ async def test_self_casts_are_handled_once_behind_what_waits(place: Place) -> No
     assert seen == [2, 100, 1, 0]
 
 
+async def test_a_self_cast_lands_with_the_commit_or_not_at_all(place: Place) -> None:
+    seen: list[Any] = []
+    bench = await place.open(tally(seen))
+    store: Any = bench.store
+    appended: list[Any] = []
+    store.failing = lambda name, args: appended.append(args[2]) if name == "append" else None
+    handle = bench.lookup("tally", id="a")
+
+    await handle.cast({"type": "again", "left": 2})
+    await handle.until(lambda total: total == 3)
+
+    assert seen == [2, 1, 0]
+    assert appended == ['{"type":"again","left":2}']
+
+
 async def test_self_casts_of_a_failed_delivery_are_not_sent(place: Place) -> None:
     tries, seen = [], []
 

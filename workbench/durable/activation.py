@@ -2,7 +2,7 @@
 
 - A message is logged before it is handled, and acknowledged when the body asks for the next one: snapshot, cursor and
   answers in one commit.
-- Answers are released after that commit, casts that the body sent to itself are logged with it.
+- Answers are released after that commit; casts that the body sent to itself are logged in it.
 - The first failed write ends the activation for good: `broken` is sticky, so a body that swallows the signal still
   cannot go on.
 
@@ -252,16 +252,18 @@ class Activation:
 
     async def _commit(self, delivery: Delivery, snapshot: str | None, dead: DeadLetter | None) -> None:
         answers, self._answers = self._answers, {}
-        self._log_self_casts()
-        commit = Commit(snapshot, self.version, delivery.seq, tuple(answers.items()), dead, self._due_again())
+        casts, self._self_casts = self._self_casts, []
+        commit = Commit(snapshot, self.version, delivery.seq, tuple(answers.items()), dead, self._due_again(), casts)
         try:
-            await self.store.commit(self.key, self.epoch, commit)
+            numbers = await self.store.commit(self.key, self.epoch, commit)
         except (Exception, Fenced) as error:
             raise self.write_failed(error) from error
         self.cursor = delivery.seq
         self.in_hand = None
         self.ledger = self.trunk = None
         self._peek = None
+        for text, seq in zip(casts, numbers, strict=True):
+            self._arrive(Delivery(seq, text, None))
         for id, envelope in answers.items():
             self._release(id, envelope)
         self.changed()

@@ -5,8 +5,8 @@
 - Every write is conditional on the epoch that `load` gave; a stale one raises `Fenced` and changes nothing.
 - A verb returns an awaitable that is done once COMMIT returned. Its row is queued when the verb is *called*, so writes
   land in call order, and many writers share one transaction.
-- `commit` is one transaction: snapshot, version, cursor, answers, dead letter and wake time land together or not at
-  all.
+- `commit` is one transaction: snapshot, version, cursor, answers, casts, dead letter and wake time land together or not
+  at all.
 - A key with unacknowledged messages keeps a wake time, so work in flight is never stranded: `load` leaves the wake
   alone.
 
@@ -103,8 +103,8 @@ class DeadLetter:
 class Commit:
     """The end of one message: everything in it lands in one transaction.
 
-    `answers` are `(call id, payload)`. `wake_at` becomes the key's wake if messages remain past `cursor`; with none
-    left the wake is cleared.
+    `answers` are `(call id, payload)`; `casts` are messages of the process to itself, logged behind what waits.
+    `wake_at` becomes the key's wake if messages remain past `cursor`; with none left the wake is cleared.
     """
 
     snapshot: str | None
@@ -113,6 +113,7 @@ class Commit:
     answers: Sequence[tuple[str, str]] = ()
     dead: DeadLetter | None = None
     wake_at: float | None = None
+    casts: Sequence[str] = ()
 
 
 class Journal(Protocol):
@@ -148,8 +149,8 @@ class Journal(Protocol):
         """The records of a message in write order, attempts included. Not fenced."""
         ...
 
-    def commit(self, key: str, epoch: int, commit: Commit) -> Awaitable[None]:
-        """Acknowledge everything up to `commit.cursor`, in one transaction."""
+    def commit(self, key: str, epoch: int, commit: Commit) -> Awaitable[Sequence[int]]:
+        """Acknowledge everything up to `commit.cursor`, in one transaction; gives the numbers of its casts."""
         ...
 
     def result(self, key: str, call_id: str) -> Awaitable[str | None]:

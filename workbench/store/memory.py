@@ -35,7 +35,7 @@ from workbench.store.key import checked
 from workbench.store.room import Call, Line, Room, acknowledge, log, lose, prune, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = ["MemoryStore", "Room"]
 
@@ -121,7 +121,7 @@ class MemoryStore:
         """The records of a message."""
         return list(self._look(key).steps.get(seq, ()))
 
-    def commit(self, key: str, epoch: int, commit: Commit) -> asyncio.Future[None]:
+    def commit(self, key: str, epoch: int, commit: Commit) -> asyncio.Future[Sequence[int]]:
         """Acknowledge a message."""
         return self._fenced(key, epoch, lambda line: acknowledge(line, self._wrote, self._now(), epoch, commit))
 

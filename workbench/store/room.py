@@ -80,10 +80,11 @@ def log(
     return logged.seq
 
 
-def acknowledge(line: Line, number: Callable[[], int], at: float, epoch: int, commit: Commit) -> None:
-    """Take a commit in."""
+def acknowledge(line: Line, number: Callable[[], int], at: float, epoch: int, commit: Commit) -> Sequence[int]:
+    """Take a commit in; gives the numbers of its casts."""
     snapshot = None if commit.snapshot is None else text(commit.snapshot)
     answers = [(call_id, text(payload)) for call_id, payload in commit.answers]
+    casts = [text(payload) for payload in commit.casts]
     line.snapshot, line.version = snapshot, commit.version
     line.cursor = max(line.cursor, commit.cursor)
     line.last_seq = max(line.last_seq, line.cursor)
@@ -95,7 +96,9 @@ def acknowledge(line: Line, number: Callable[[], int], at: float, epoch: int, co
     line.entries.append(Entry(number(), "commit", at, line.cursor, epoch))
     line.log = [logged for logged in line.log if logged.seq > line.cursor]
     line.steps = {seq: kept for seq, kept in line.steps.items() if seq > line.cursor}
+    numbers = [log(line, number(), at, epoch, cast, None, None) for cast in casts]
     line.wake_at = commit.wake_at if line.log else None
+    return numbers
 
 
 def _answer(line: Line, number: Callable[[], int], at: float, epoch: int, answers: Sequence[tuple[str, str]]) -> None:

@@ -240,6 +240,15 @@ class ForgetsParkedCalls(MemoryStore):
         return replace(loaded, open_calls=loaded.open_calls if loaded.snapshot == '"parked"' else ())
 
 
+class CastsAfterTheWake(MemoryStore):
+    def commit(self, key: str, epoch: int, commit: Commit) -> Any:
+        done = super().commit(key, epoch, commit)
+        line = self._look(key)
+        if commit.casts and len(line.log) == len(commit.casts):
+            line.wake_at = None
+        return done
+
+
 class LetsEveryoneClaim(MemoryStore):
     async def claim(self, key: str, *, force: bool = False) -> Host | None:  # type: ignore[override]
         owner = await super().claim(key, force=force)
@@ -304,6 +313,7 @@ BROKEN: dict[type[MemoryStore], str] = {
     PrunesEveryAnswer: "prune_forgets_answers_given_before_and_keeps_the_rest",
     LetsTheLastAnswerWin: "the_first_answer_stands",
     ForgetsParkedCalls: "a_load_names_the_calls_that_are_parked",
+    CastsAfterTheWake: "casts_of_a_commit_are_logged_behind_what_waits",
     LetsEveryoneClaim: "a_claimed_key_is_refused_to_another_host",
     DecidesTwice: "the_first_decision_stands",
     PostsTwice: "one_id_is_posted_once",

@@ -25,7 +25,7 @@ from workbench.store.sqlite.writer import Writer
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from workbench.store.journal import (
         Activation,
@@ -143,7 +143,7 @@ class SQLiteStore:
         """The records of a message."""
         return self._job(replay.steps(key, seq))
 
-    def commit(self, key: str, epoch: int, commit: Commit) -> Awaitable[None]:
+    def commit(self, key: str, epoch: int, commit: Commit) -> Awaitable[Sequence[int]]:
         """Acknowledge a message."""
         return self._writer.put((COMMIT, key, epoch, commit))
 

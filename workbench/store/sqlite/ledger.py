@@ -293,9 +293,10 @@ class Ledger:
         self._commits.append((row, known.last_work, known.id, cursor, epoch, self.at))
         known.last_work = row
         self._states[known.id] = (commit.version, commit.snapshot, known.id)
+        numbers = [self.log(known, epoch, cast, None, None) for cast in commit.casts] if commit.casts else ()
         known.wake = commit.wake_at if known.last_seq > cursor else None
         self._touched[known.id] = known
-        return None
+        return numbers
 
     def _job(self, write: Write) -> object:
         self.settle()

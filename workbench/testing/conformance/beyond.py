@@ -84,6 +84,25 @@ async def writes_land_in_the_order_of_their_calls(open_store: Open, clock: Manua
 
 
 @law
+async def casts_of_a_commit_are_logged_behind_what_waits(open_store: Open, clock: ManualClock) -> None:
+    """Without it, a message of a process to itself is lost, overtakes others, or comes twice after a crash."""
+    store = await open_store()
+    epoch, now = await begin(store, "order:1"), clock.now()
+    first = await store.append("order:1", epoch, '"one"')
+    second = await store.append("order:1", epoch, '"two"')
+
+    numbers = await store.commit("order:1", epoch, Commit("1", 0, first, (), None, now + 5, ['"three"', '"four"']))
+
+    assert await store.pending("order:1", first) == [
+        Logged(second, '"two"'),
+        *(Logged(number, text) for number, text in zip(numbers, ('"three"', '"four"'), strict=True)),
+    ]
+    (alone,) = await store.commit("order:1", epoch, Commit("2", 0, numbers[-1], (), None, now + 5, ['"five"']))
+    assert [logged.seq for logged in await store.pending("order:1", numbers[-1])] == [alone]
+    assert await store.due(now + 5, now + 60, 10) == ["order:1"]
+
+
+@law
 async def a_refused_write_spoils_no_other(open_store: Open, clock: ManualClock) -> None:
     """Without it, one stale activation fails the writes of a hundred others in its batch."""
     store = await open_store()
