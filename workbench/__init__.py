@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.agents.tools import tool as tool
     from workbench.bench import Workbench as Workbench
     from workbench.durable.context import DurableContext as DurableContext
-    from workbench.durable.context import Retry as Retry
+    from workbench.durable.retries import Retry as Retry
     from workbench.process.calls import Call as Call
     from workbench.process.context import Context as Context
     from workbench.process.spawn import spawn as spawn
@@ -44,7 +44,7 @@ _HOMES = {
     "Call": "workbench.process.calls",
     "Context": "workbench.process.context",
     "DurableContext": "workbench.durable.context",
-    "Retry": "workbench.durable.context",
+    "Retry": "workbench.durable.retries",
     "ToolContext": "workbench.agents.context",
     "Workbench": "workbench.bench",
     "spawn": "workbench.process.spawn",

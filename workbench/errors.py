@@ -42,6 +42,8 @@ parts.
 
 from __future__ import annotations
 
+import builtins
+
 __all__ = [
     "AlreadyDecided",
     "ApprovalError",
@@ -169,7 +171,16 @@ class StepMisuse(StepError):
 
 
 class StepFailed(StepError):
-    """A step's failure as the journal holds it. Fields: `type`, `message`, `traceback`, `retryable`."""
+    """A step's failure as the journal holds it. Fields: `type`, `message`, `traceback`, `retryable`.
+
+    `retryable` is False when another try could not have mended it.
+    """
+
+    @property
+    def builtin(self) -> type[BaseException] | None:
+        """Python's own exception of the name `type`, such as ValueError, or None when it is not one of Python's."""
+        kind = getattr(builtins, str(self.fields["type"]), None)
+        return kind if isinstance(kind, type) and issubclass(kind, BaseException) else None
 
 
 class Drift(StepError):

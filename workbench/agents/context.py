@@ -15,7 +15,8 @@ from workbench.process.drive import Cancelled
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from workbench.durable.context import DurableContext, Retry
+    from workbench.durable.context import DurableContext
+    from workbench.durable.retries import Retry
     from workbench.loop import Home
 
 __all__ = ["Principal", "Stopped", "ToolContext"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.loop import FINAL, TURN
+from workbench.durable.steps import MARKS
 from workbench.models.model import Turn
 from workbench.plain import decode
 
@@ -86,7 +87,7 @@ class Facts:
         if self._calls is None:
             self._calls = {}
             for record in self.records:
-                if record.kind != "attempt":
+                if record.kind not in MARKS:
                     self._calls.setdefault(call_of(record.branch), []).append(record)
         return self._calls.get(branch, [])
 

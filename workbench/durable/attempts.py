@@ -2,7 +2,8 @@
 
 - An exception of the body counts. A host's death counts only if user code was running and no new step was journaled
   since the last count.
-- Dispose, kill, fencing, a broken store, and time spent parked or asleep never count. Progress resets the count.
+- Dispose, kill, fencing, a broken store, and time spent parked, asleep, in the back-off of a step or waiting for
+  another process never count. Progress resets the count.
 - A message whose attempts are used up is set aside, with the reason.
 
 Source: DESIGN rule 7, PROCESSES B.4.
@@ -10,8 +11,11 @@ Source: DESIGN rule 7, PROCESSES B.4.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from workbench.durable.retries import Try
+from workbench.durable.steps import MARKS
 from workbench.plain import decode, encode
 from workbench.store.journal import StepRecord
 
@@ -48,7 +52,7 @@ class Attempts:
             return
         head = activation.inbox[0]
         records = await self._records(head)
-        if _asleep(records, activation.now()) or await self._requests.find(key=activation.key, status="pending"):
+        if _at_rest(records, activation.now()) or await self._requests.find(key=activation.key, status="pending"):
             return
         number = 0 if _progressed(records) else _count(records) + 1
         await self._record(head, number, DEATH)
@@ -71,15 +75,32 @@ def _count(records: Sequence[StepRecord]) -> int:
     """The attempts since the last progress."""
     counted = 0
     for record in records:
-        counted = record.occurrence if record.kind == "attempt" else 0 if record.kind != "sleep" else counted
+        counted = record.occurrence if record.kind == "attempt" else counted if record.kind in MARKS else 0
     return counted
 
 
 def _progressed(records: Sequence[StepRecord]) -> bool:
     """Whether a step was journaled since the last count."""
-    return bool(records) and records[-1].kind != "attempt"
+    since = list(takewhile(lambda record: record.kind != "attempt", reversed(records)))
+    return any(record.kind not in MARKS for record in since)
 
 
-def _asleep(records: Sequence[StepRecord], now: float) -> bool:
-    """Whether the last thing that the message did was to go to sleep, and it sleeps still."""
-    return bool(records) and records[-1].kind == "sleep" and bool(decode(records[-1].payload) > now)
+def _at_rest(records: Sequence[StepRecord], now: float) -> bool:
+    """Whether the message sleeps, is in the back-off of a step, or waits for the answer of another process.
+
+    One of several branches is enough: what the others did when the host died is nowhere written down.
+    """
+    waits = {_place(record) for record in records if record.kind == "wait"}
+    came = {_place(record) for record in records if record.kind not in MARKS}
+    return bool(waits - came) or any(_ends_at(record) > now for record in records)
+
+
+def _place(record: StepRecord) -> tuple[str, str, int]:
+    return record.branch, record.name, record.occurrence
+
+
+def _ends_at(record: StepRecord) -> float:
+    """When what a record began to wait for comes, or 0 when it waits for no instant."""
+    if record.kind == "sleep":
+        return float(decode(record.payload))
+    return Try.of(record).next_at if record.kind == "try" else 0.0

@@ -8,18 +8,18 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from workbench.durable.functions import call_with_key
 from workbench.durable.keys import step_key
 from workbench.durable.requests import Request
 from workbench.durable.results import declared_by, failed, recorded
+from workbench.durable.retries import Try, in_time, try_again
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
 from workbench.durable.threads import Threads
-from workbench.errors import BadInput, Disposed, Drift, StepFailed, StepMisuse
+from workbench.errors import BadInput, Disposed, Drift, NotPlain, StepFailed, StepMisuse
 from workbench.loop import Home
-from workbench.plain import Shape, decode, encode, shape_of
+from workbench.plain import PLAIN, Shape, decode, encode, shape_of
 from workbench.process.calls import Call
 from workbench.process.drive import Cancelled, Owner
 from workbench.process.spawn import spawn_for
@@ -32,21 +32,14 @@ if TYPE_CHECKING:
     from workbench.clock import Clock
     from workbench.durable.activation import Activation, Delivery
     from workbench.durable.requests import Requests
+    from workbench.durable.retries import Retry
     from workbench.process.definition import Definition
     from workbench.process.handle import Handle
 
-__all__ = ["DurableContext", "DurableReply", "Retry"]
+__all__ = ["DurableContext", "DurableReply"]
 
 M = TypeVar("M")
 S = TypeVar("S")
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """How often a step is tried: `times` in all, waiting `backoff` seconds, doubled after each failure."""
-
-    times: int = 3
-    backoff: float = 1.0
 
 
 class DurableReply:
@@ -153,11 +146,11 @@ class DurableContext(Generic[M, S]):
 
         `fn` gets the idempotency key; plain functions run in a thread, coroutines on the loop. The value is always
         the one decoded from the journal, restored to `returns` (by default the annotation of `fn`). With `retry`, the
-        last failure is recorded too and replay raises it; without, an exception propagates and is not recorded.
-        `timeout` is in seconds, for each try.
+        journal counts the tries that failed, and the last failure, or a fatal one, is recorded and raised by replay;
+        without, an exception propagates and is not recorded. `timeout` is in seconds, for each try.
 
-        Raises: StepMisuse outside a message or in a task without a branch, Drift, NotPlain for a result that cannot
-        be stored, StepFailed.
+        Raises: StepMisuse outside a message, in a thread or in a task without a branch, Drift, NotPlain for a result
+        that cannot be stored, TimeoutError; with `retry`, StepFailed in place of the last two.
         """
         if not callable(fn):
             raise BadInput(
@@ -189,17 +182,19 @@ class DurableContext(Generic[M, S]):
             branch.running, branch.inside = address, None
         activation.changed()
         try:
-            value = await self._try(address, fn, ledger.key_of(address), retry, timeout)
+            value = await self._try(branch, address, fn, retry, timeout)
             if activation.closed or activation.broken is not None:
                 raise activation.broken or Disposed(
                     f"step {address.name!r} finished after its process was disposed; nothing is written"
                 )
             text = shape.encode(value, f"the result of step {address.name!r}")
             await activation.put(ledger, self._record(address, text, began))
-        except StepFailed as failure:
-            if retry is not None:
-                await activation.put(ledger, self._record(address, encode(failure.fields), began, kind="failure"))
-            raise
+        except (StepFailed, NotPlain) as error:
+            if retry is None:
+                raise
+            failure = error if isinstance(error, StepFailed) else failed(address.name, error, retryable=False)
+            await activation.put(ledger, self._record(address, encode(failure.fields), began, kind="failure"))
+            raise failure from error.__cause__
         finally:
             if task is branch.task:
                 branch.running, branch.inside = outer
@@ -208,26 +203,23 @@ class DurableContext(Generic[M, S]):
         return shape.decode(text)
 
     def _try(
-        self, address: Address, fn: Callable[..., Any], key: str, retry: Retry | None, timeout: float | None
+        self, branch: Branch, address: Address, fn: Callable[..., Any], retry: Retry | None, timeout: float | None
     ) -> Awaitable[Any]:
         """What the function gives, tried as often as is asked for."""
-        if retry is not None:
-            return self._try_again(address, fn, key, retry, timeout)
-        called = call_with_key(fn, key, address.name, self.pool, self._activation.entered)
-        return called if timeout is None else _in_time(called, timeout)
+        ledger, name = branch.ledger, address.name
+        if retry is None:
+            called = call_with_key(fn, ledger.key_of(address), name, self.pool, self._activation.entered)
+            return called if timeout is None else in_time(called, timeout, name)
 
-    async def _try_again(
-        self, address: Address, fn: Callable[..., Any], key: str, retry: Retry, timeout: float | None
-    ) -> Any:
-        attempt = 1
-        while True:
-            try:
-                return await self._try(address, fn, key, None, timeout)
-            except Exception as error:
-                if attempt >= retry.times:
-                    raise failed(address.name, error) from error
-                await self._clock.sleep_until(self._clock.now() + retry.backoff * 2 ** (attempt - 1))
-            attempt += 1
+        def attempt() -> Awaitable[Any]:
+            branch.begin_again(address)
+            return self._try(branch, address, fn, None, timeout)
+
+        async def keep(made: Try) -> None:
+            record = self._record(address, made.text, ledger.open[address], kind="try")
+            await self._activation.put(ledger, record, wake_at=made.next_at)
+
+        return try_again(attempt, retry, name, self._clock, ledger.last_try(address), keep)
 
     def _record(self, address: Address, text: str, began: float, *, kind: Any = "step") -> StepRecord:
         took = max(0.0, self._clock.now() - began)
@@ -245,11 +237,20 @@ class DurableContext(Generic[M, S]):
 
     def call(self, name: str, handle: Handle, message: Any) -> Awaitable[Any]:
         """Call another process, once: a step whose key is the call's id, so a replay asks for the same answer."""
+        branch, address, record = self._take(name)
+        if record is not None:
+            return recorded(record, PLAIN)
 
         async def asked(key: str) -> Any:
+            if getattr(handle, "key", None) is not None:  # what waits for another durable process is at rest
+                await self._wait(branch.ledger, address)
             return await handle.call(message, id=key)
 
-        return self.step(name, asked)
+        return self._run(branch, address, asked, PLAIN, None, None)
+
+    async def _wait(self, ledger: Ledger, address: Address) -> None:
+        if not ledger.has(address, "wait"):
+            await self._activation.put(ledger, self._record(address, "null", ledger.open[address], kind="wait"))
 
     async def sleep(self, name: str, seconds: float) -> None:
         """Sleep for `seconds`. The deadline is saved, not the timer: after a restart only the remainder is waited."""
@@ -415,11 +416,6 @@ class DurableContext(Generic[M, S]):
                 name=name,
             )
         return activation.ledger
-
-
-async def _in_time(called: Awaitable[Any], seconds: float) -> Any:
-    async with asyncio.timeout(seconds):
-        return await called
 
 
 def _must_be_seconds(name: str, given: object) -> None:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     from workbench.store.journal import StepRecord
 
-__all__ = ["declared_by", "failed", "recorded"]
+__all__ = ["declared_by", "failed", "recorded", "words_of"]
+
+LONGEST = 100_000
+"""Characters that are kept of what an exception says, and of its traceback."""
 
 _READ: WeakKeyDictionary[Callable[..., Any], Shape] = WeakKeyDictionary()
 """The shapes of functions whose annotations are texts: reading those costs more than the step."""
@@ -51,17 +54,31 @@ async def recorded(record: StepRecord, shape: Shape) -> Any:
     return shape.decode(record.payload)
 
 
-def failed(name: str, error: BaseException) -> StepFailed:
+def failed(name: str, error: BaseException, *, retryable: bool) -> StepFailed:
     """The failure of the step `name` as the journal keeps it: words only, so that it can always be read again."""
     return _failure_of(
         name,
         {
             "type": type(error).__qualname__,
-            "message": str(error),
-            "traceback": "".join(traceback.format_exception(error)),
-            "retryable": False,
+            "message": words_of(error),
+            "traceback": _whole("".join(traceback.format_exception(error))[-LONGEST:]),
+            "retryable": retryable,
         },
     )
+
+
+def words_of(error: BaseException) -> str:
+    """What an exception says, as text that the journal can hold."""
+    try:
+        text = str(error)
+    except Exception as unable:
+        text = f"it cannot say why: {type(unable).__qualname__}"
+    return _whole(text[:LONGEST])
+
+
+def _whole(text: str) -> str:
+    """The text with a question mark for each half of a character."""
+    return text.encode(errors="replace").decode()
 
 
 def _failure_of(name: str, fields: dict[str, Any]) -> StepFailed:

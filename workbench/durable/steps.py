@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.durable.keys import escape, step_key
+from workbench.durable.retries import Try
 from workbench.errors import Drift, StepMisuse
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
     from workbench.store.journal import StepRecord
 
-__all__ = ["Address", "Branch", "Ledger", "current_branch"]
+__all__ = ["MARKS", "Address", "Branch", "Ledger", "current_branch", "inside_path"]
+
+MARKS = frozenset(("attempt", "try", "wait"))
+"""The kinds of records that answer no step: they say what happened to a message on the way."""
 
 
 class Address(NamedTuple):
@@ -55,7 +59,7 @@ class Ledger:
             self._see_what_is_recorded()
 
     def _see_what_is_recorded(self) -> None:
-        self._recorded = {(r.branch, r.name, r.occurrence): r for r in self.records if r.kind != "attempt"}
+        self._recorded = {(r.branch, r.name, r.occurrence): r for r in self.records if r.kind not in MARKS}
         for record in self._recorded.values():
             self._unclaimed.setdefault(record.branch, {})[(record.name, record.occurrence)] = record.position
 
@@ -74,6 +78,29 @@ class Ledger:
         if passed:
             raise self._drift(f"asks for step {address.name!r} now", address.name, passed[0])
         return None
+
+    def last_try(self, address: Address) -> Try | None:
+        """The last try of the step that failed, in this life or before."""
+        found = self._marks(address, "try")
+        return Try.of(found[-1]) if found else None
+
+    def has(self, address: Address, mark: str) -> bool:
+        """Whether a step has a mark of this kind."""
+        return bool(self._marks(address, mark))
+
+    def _marks(self, address: Address, mark: str) -> list[StepRecord]:
+        at = (address.branch, address.name, address.occurrence)
+        return [r for r in self.records if r.kind == mark and (r.branch, r.name, r.occurrence) == at]
+
+    def begin_again(self, path: str) -> None:
+        """What was recorded on the branch `path`, and below it, in this life answers the next try too."""
+        for record in self.records:
+            branch = record.branch
+            if record.kind not in MARKS and (branch == path or branch.startswith(f"{path}/")):
+                self._recorded[branch, record.name, record.occurrence] = record
+                self._unclaimed.setdefault(branch, {})[record.name, record.occurrence] = record.position
+        for known in [known for known in self._branches if known.startswith(f"{path}/")]:
+            del self._branches[known]
 
     def recorded(self, path: str) -> list[StepRecord]:
         """What earlier deliveries recorded on the branch `path`."""
@@ -131,9 +158,15 @@ class Branch:
         self._counts: dict[str, int] = {}
         self._position = 0
 
+    def begin_again(self, address: Address) -> None:
+        """The step at `address` is tried (again): what its function asks for is what it asked for in the last try."""
+        if self.inside is not None and self.running == address:
+            self.inside = None
+            self.ledger.begin_again(inside_path(address))
+
     def address(self, name: str) -> Address:
         """The next address for a step of this name. Raises: StepMisuse when the current task is not the branch's."""
-        if asyncio.current_task() is not self.task:
+        if _current_task(name) is not self.task:
             raise StepMisuse(
                 f"step {name!r} is asked for in a task that has no branch of its own; "
                 'give the task a branch: async with ctx.branch("…")',
@@ -147,6 +180,18 @@ class Branch:
         self._counts[name] = occurrence + 1
         position, self._position = self._position, self._position + 1
         return Address(self.path, name, occurrence, position)
+
+
+def _current_task(name: str) -> asyncio.Task[Any] | None:
+    """The task that asks for a step. Raises: StepMisuse in a thread, which has none."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError as error:
+        raise StepMisuse(
+            f"step {name!r} is asked for in a thread, where nothing can be awaited; "
+            "write the function that asks for it as async def",
+            name=name,
+        ) from error
 
 
 def inside_path(address: Address) -> str:

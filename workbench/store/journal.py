@@ -74,15 +74,16 @@ class StepRecord:
     """What one step of one message left behind.
 
     `kind` is `step` (the payload is its result), `sleep` (the payload is the instant it ends), `failure` (the payload
-    is how it failed) or `attempt` (a delivery that failed; `occurrence` counts them). `position` is its place in its
-    branch in the order of asking. `began_at` is an instant, `took` seconds.
+    is how it failed), `try` (a try of the step failed, another follows), `wait` (the step waits for another process)
+    or `attempt` (a delivery that failed; `occurrence` counts them). `position` is its place in its branch in the order
+    of asking. `began_at` is an instant, `took` seconds.
     """
 
     branch: str
     name: str
     occurrence: int
     payload: str
-    kind: Literal["step", "failure", "attempt", "sleep"] = "step"
+    kind: Literal["step", "failure", "try", "wait", "attempt", "sleep"] = "step"
     position: int = 0
     began_at: float = 0.0
     took: float = 0.0
@@ -285,9 +286,10 @@ class Activation:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a key's history. `kind`: message, step, failure, attempt, answer, commit, dead, activation.
+    """One line of a key's history.
 
-    `id` rises with the order of writing. Which other fields are there depends on the kind.
+    `kind`: message, answer, commit, dead, activation, or the kind of a `StepRecord`. `id` rises with the order of
+    writing. Which other fields are there depends on the kind.
     """
 
     id: int
