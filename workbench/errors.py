@@ -13,6 +13,9 @@
     │   ├── ProcessEnded                the process is done, crashed or disposed
     │   ├── CallConflict                one id, two different messages
     │   └── DeadLettered                the call's message was set aside
+    ├── QueueError
+    │   ├── JobConflict                 one key, two different jobs
+    │   └── LeaseLost                   the job belongs to a later lease
     ├── StepError
     │   ├── StepMisuse                  a step where none can be
     │   ├── StepFailed                  a recorded failure of a step
@@ -56,7 +59,9 @@ __all__ = [
     "Disposed",
     "Drift",
     "Fenced",
+    "JobConflict",
     "KernelDied",
+    "LeaseLost",
     "ModelFailed",
     "NeedsDecision",
     "NoCode",
@@ -68,6 +73,7 @@ __all__ = [
     "OwnedElsewhere",
     "ProcessEnded",
     "ProcessError",
+    "QueueError",
     "RunCancelled",
     "RunError",
     "RunFailed",
@@ -157,6 +163,21 @@ class CallConflict(ProcessError):
 
 class DeadLettered(ProcessError):
     """The message of this call was set aside after its attempts were used up. Fields: `key`, `seq`, `error`."""
+
+
+class QueueError(WorkbenchError):
+    """Something about a job of a queue. Field: `queue`."""
+
+
+class JobConflict(QueueError):
+    """One key with two different bodies. The first job stays as it is. Fields: `queue`, `key`, `job`."""
+
+
+class LeaseLost(QueueError):
+    """The job is not the caller's any more: a later lease has it, or it is over. Nothing was changed.
+
+    Fields: `queue`, `job`, `number`, `status`.
+    """
 
 
 class StepError(WorkbenchError):

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from workbench.store.queue import QueueStore
+
 __all__ = [
     "Activation",
     "Claims",
@@ -368,7 +370,12 @@ class Glance(Protocol):
 
 
 class Store(Journal, Claims, Inbox, Records, Glance, Protocol):
-    """What a bench needs of a keeper: the four protocols, and the housekeeping below."""
+    """What a bench needs of a keeper: the protocols of keys, those of the post room, and the housekeeping below."""
+
+    @property
+    def queues(self) -> QueueStore:
+        """Leased work (`workbench.store.queue`)."""
+        ...
 
     @property
     def host(self) -> Host:
@@ -411,5 +418,8 @@ class Store(Journal, Claims, Inbox, Records, Glance, Protocol):
         ...
 
     def prune(self, before: float) -> Awaitable[int]:
-        """Forget answers, committed messages and steps that are older than `before`; gives how many rows went."""
+        """Forget answers, committed messages, steps and finished jobs that are older than `before`.
+
+        Gives how many rows went.
+        """
         ...

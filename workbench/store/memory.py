@@ -15,9 +15,9 @@ import os
 import uuid
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from workbench.errors import StoreError
+from workbench.errors import QueueError, StoreError
 from workbench.store.fencing import fenced
 from workbench.store.journal import (
     Activation,
@@ -32,6 +32,7 @@ from workbench.store.journal import (
     StepRecord,
 )
 from workbench.store.key import checked
+from workbench.store.memory_queue import MemoryQueues
 from workbench.store.room import Call, Line, Room, acknowledge, log, lose, prune, text
 
 if TYPE_CHECKING:
@@ -45,9 +46,17 @@ T = TypeVar("T")
 class MemoryStore:
     """A store in memory. Implements `workbench.store.journal.Store`."""
 
+    queues_of: ClassVar[type[MemoryQueues]] = MemoryQueues
+
     def __init__(self, room: Room | None = None) -> None:
         self._room = room or Room()
         self._host: Host | None = None
+
+    @property
+    def queues(self) -> MemoryQueues:
+        """The queues of the room."""
+        _ = self.host
+        return self._queues
 
     @property
     def host(self) -> Host:
@@ -64,6 +73,9 @@ class MemoryStore:
         self._loop = asyncio.get_running_loop()
         self._host = Host(uuid.uuid4().hex[:12], label, os.getpid(), now() + lease)
         self._room.hosts[self._host.id] = self._host
+        self._queues = self.queues_of(
+            self._room.queues, lambda: self.host, self._room.hosts, now, self._settle, self._wrote
+        )
 
     async def close(self) -> None:
         """Leave as a host."""
@@ -330,7 +342,7 @@ class MemoryStore:
 
     async def prune(self, before: float) -> int:
         """Forget what is older than `before`."""
-        return sum(prune(line, before) for line in self._room.lines.values())
+        return sum(prune(line, before) for line in self._room.lines.values()) + await self._queues.prune(before)
 
     # What the verbs are made of.
 
@@ -356,9 +368,13 @@ class MemoryStore:
         line = self._look(key)
         if line.epoch != epoch:
             return self._failed(fenced(key, epoch, line.epoch))
+        return self._settle(lambda: write(line))
+
+    def _settle(self, write: Callable[[], T]) -> asyncio.Future[T]:
+        """Write now; the future says what came of it."""
         try:
-            return self._done(write(line))
-        except StoreError as error:
+            return self._done(write())
+        except (StoreError, QueueError) as error:
             return self._failed(error)
 
     def _info(self, line: Line) -> KeyInfo:

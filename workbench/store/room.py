@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import StoreError
 from workbench.store.journal import Activation, Commit, DeadLetter, Entry, Host, Logged, Record, StepRecord
+from workbench.store.queue_room import QueueRoom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,6 +61,7 @@ class Room:
         self.records: dict[tuple[str, str], Record] = {}
         self.hosts: dict[str, Host] = {}
         self.watchers: dict[object, tuple[str, Callable[[], object]]] = {}
+        self.queues = QueueRoom()
         self.ids = itertools.count(1)
 
 

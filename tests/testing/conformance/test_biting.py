@@ -6,10 +6,13 @@ from functools import partial
 
 import pytest
 from broken import BROKEN
+from broken_queues import BROKEN_QUEUES, keeper
 
 from workbench.store.memory import MemoryStore, Room
+from workbench.store.memory_queue import MemoryQueues
 from workbench.testing.conformance import check, laws
 from workbench.testing.conformance.journal import JOURNAL
+from workbench.testing.conformance.queues import QUEUES
 from workbench.testing.conformance.retention import RETENTION
 from workbench.testing.conformance.wakes import WAKES
 
@@ -21,6 +24,15 @@ async def test_a_sound_keeper_breaks_no_law() -> None:
 @pytest.mark.parametrize(("keeper", "law"), BROKEN.items(), ids=lambda each: getattr(each, "__name__", None))
 async def test_a_broken_keeper_fails_exactly_one_law(keeper: type[MemoryStore], law: str) -> None:
     assert list(await check(lambda: partial(keeper, Room()))) == [law]
+
+
+@pytest.mark.parametrize(("queues", "law"), BROKEN_QUEUES.items(), ids=lambda each: getattr(each, "__name__", None))
+async def test_a_keeper_with_broken_queues_fails_exactly_one_law(queues: type[MemoryQueues], law: str) -> None:
+    assert list(await check(lambda: partial(keeper(queues), Room()))) == [law]
+
+
+def test_each_law_of_queues_has_a_control() -> None:
+    assert {law.name for law in QUEUES} == set(BROKEN_QUEUES.values())
 
 
 def test_each_law_of_the_reference_has_a_control() -> None:

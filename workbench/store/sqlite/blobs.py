@@ -30,6 +30,7 @@ SWEEP = """
         UNION SELECT message FROM inbox WHERE typeof(message) = 'blob'
         UNION SELECT body FROM records WHERE typeof(body) = 'blob'
         UNION SELECT decision FROM records WHERE typeof(decision) = 'blob'
+        UNION SELECT body FROM jobs WHERE typeof(body) = 'blob'
     )
 """
 

@@ -20,6 +20,7 @@ from workbench.store.sqlite import claims, hosts, inbox, pruning, reading, recor
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import Ledger
+from workbench.store.sqlite.queue_keeper import SQLiteQueues
 from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP, Job
 from workbench.store.sqlite.writer import Writer
 
@@ -60,12 +61,19 @@ class SQLiteStore:
         self.durability = durability
         self._open = False
         self._member: hosts.Member
+        self._queues: SQLiteQueues
 
     @property
     def host(self) -> Host:
         """Who we are among the hosts of the file."""
         self._check()
         return self._member.host
+
+    @property
+    def queues(self) -> SQLiteQueues:
+        """The queues of the file."""
+        self._check()
+        return self._queues
 
     @property
     def idle(self) -> bool:
@@ -95,6 +103,7 @@ class SQLiteStore:
             await self._disconnect()
             hosts.depart(file, None)
             raise
+        self._queues = SQLiteQueues(self._job, self._reader, self._member, now)
         self._ledger.slot, self._ledger.lease, self._ledger.renewed = self._member.slot, lease, now()
 
     async def close(self) -> None:
@@ -290,6 +299,7 @@ class SQLiteStore:
             while went is not None:
                 gone, after = gone + went, after + pruning.SLICE
                 went = await self._job(slice_of(after, before))
+        gone += await self._queues.prune(before)
         await self._job(pruning.sweep_blobs())
         return gone
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from sqlite_utils import Database, Migrations
 
 from workbench.store.sqlite.schema import APPLICATION_ID, SET, TABLES
+from workbench.store.sqlite.schema_messages import QUEUES
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,6 +31,13 @@ def tables(db: Database) -> None:
     for statement in TABLES:
         db.conn.execute(statement)
     db.conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+@migrations(name="0002_queues")
+def queues(db: Database) -> None:
+    """Jobs, leased to whoever works on them."""
+    for statement in QUEUES:
+        db.conn.execute(statement)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -6,9 +6,9 @@
   so a write dirties the last page only. It has no index by key. The rows of a key are two lines, walked back in time by
   `prev`: its messages from `keys.last_message`, and its steps and commits from `keys.last_work`. What waits is at the
   end of a line; history is all of it.
-- Row numbers (`id`) of entries, answers, dead letters, posts, activations and records are one series: they rise in the
-  order of writing. The newest number is nowhere written down, because a counter would be one more page in every commit;
-  `LAST_ID` finds it.
+- Row numbers (`id`) of entries, answers, dead letters, posts, activations, records and jobs are one series: they rise
+  in the order of writing. The newest number is nowhere written down, because a counter would be one more page in every
+  commit; `LAST_ID` finds it.
 - A large payload lives in `blobs` by its digest, and its column then holds the digest as a BLOB instead of TEXT.
 
 Instants are UTC seconds. Knows nothing of connections.
@@ -24,7 +24,7 @@ APPLICATION_ID = 0x77626368
 SET = "workbench"
 """The name of our migration set in `_sqlite_migrations`."""
 
-NAMES = ("0001_tables",)
+NAMES = ("0001_tables", "0002_queues")
 """The migrations that this code knows, in order."""
 
 LAST_ID = """
@@ -34,7 +34,8 @@ LAST_ID = """
         coalesce((SELECT max(id) FROM dead), 0),
         coalesce((SELECT max(id) FROM inbox), 0),
         coalesce((SELECT max(id) FROM activations), 0),
-        coalesce((SELECT max(id) FROM records), 0)
+        coalesce((SELECT max(id) FROM records), 0),
+        coalesce((SELECT max(id) FROM jobs), 0)
     )
 """
 """The newest row number. What refers to an entry by its number stays right because the newest entry is never pruned."""
