@@ -19,6 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from workbench.store.letters import Letters
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
@@ -76,8 +78,9 @@ class StepRecord:
     """What one step of one message left behind.
 
     `kind` is `step` (the payload is its result), `sleep` (the payload is the instant it ends), `failure` (the payload
-    is how it failed), `try` (a try of the step failed, another follows), `wait` (the step waits for another process)
-    or `attempt` (a delivery that failed; `occurrence` counts them). `position` is its place in its branch in the order
+    is how it failed), `try` (a try of the step failed, another follows), `wait` (the step waits for another process),
+    `attempt` (a delivery that failed; `occurrence` counts them) or `requeued` (the payload is the number that the
+    message had when it was first delivered). `position` is its place in its branch in the order
     of asking. `began_at` is an instant, `took` seconds.
     """
 
@@ -85,7 +88,7 @@ class StepRecord:
     name: str
     occurrence: int
     payload: str
-    kind: Literal["step", "failure", "try", "wait", "attempt", "sleep"] = "step"
+    kind: Literal["step", "failure", "try", "wait", "attempt", "sleep", "requeued"] = "step"
     position: int = 0
     began_at: float = 0.0
     took: float = 0.0
@@ -94,12 +97,13 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A message that was set aside, and why."""
+    """A message that was set aside, why, and after how many attempts."""
 
     seq: int
     message: str
     call_id: str | None
     error: str
+    attempts: int = 0
 
 
 @dataclass(slots=True, unsafe_hash=True)  # as StepRecord
@@ -369,7 +373,7 @@ class Glance(Protocol):
         ...
 
 
-class Store(Journal, Claims, Inbox, Records, Glance, Protocol):
+class Store(Journal, Claims, Inbox, Records, Letters, Glance, Protocol):
     """What a bench needs of a keeper: the protocols of keys, those of the post room, and the housekeeping below."""
 
     @property

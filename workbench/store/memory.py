@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from workbench.errors import QueueError, StoreError
+from workbench.store import room
 from workbench.store.fencing import fenced
 from workbench.store.journal import (
     Activation,
@@ -37,6 +38,8 @@ from workbench.store.room import Call, Line, Room, acknowledge, log, lose, prune
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from workbench.store.letters import SetAside
 
 __all__ = ["MemoryStore", "Room"]
 
@@ -121,9 +124,7 @@ class MemoryStore:
         """Keep a step's record."""
 
         def put(line: Line) -> None:
-            kept = replace(record, payload=text(record.payload), epoch=epoch)
-            line.steps.setdefault(seq, []).append(kept)
-            line.entries.append(Entry(self._wrote(), kept.kind, self._now(), seq, epoch, step=kept))
+            room.put(line, self._wrote(), self._now(), epoch, seq, record)
             if wake_at is not None:
                 line.wake_at = wake_at
 
@@ -247,6 +248,9 @@ class MemoryStore:
                     continue
                 log(line, self._wrote(), self._now(), epoch, post.payload or "", post.call_id, None)
                 moved.append(line.log[-1])
+                origin = line.requeued.pop(post.id, None)
+                for record in room.finished(line, origin) if origin is not None else ():
+                    room.put(line, self._wrote(), self._now(), epoch, moved[-1].seq, record)
             return moved
 
         return self._fenced(key, epoch, move)
@@ -291,6 +295,30 @@ class MemoryStore:
             if row.kind == kind and key in (None, row.key) and status in (None, row.status)
         ]
         return sorted(found, key=lambda row: row.at)
+
+    # Letters.
+
+    def letters_now(self, *, key: str | None = None, status: str | None = None) -> list[SetAside]:
+        """Dead letters, oldest first."""
+        lines = [line for line in self._room.lines.values() if key in (None, line.key)]
+        found = [letter for line in lines for letter in line.dead if status in (None, letter.status)]
+        return sorted(found, key=lambda letter: letter.id)
+
+    def requeue_letter(self, id: int, *, by: str, message: str | None = None) -> asyncio.Future[bool]:
+        """Post a waiting letter again."""
+        for line in self._room.lines.values():
+            if (letter := room.decide(line, id, "requeued", by, self._now())) is not None:
+                room.requeue(line, letter, self._wrote(), self._now(), None if message is None else text(message))
+                return self._done(True)
+        return self._done(False)
+
+    def discard_letter(self, id: int, *, by: str) -> asyncio.Future[bool]:
+        """Leave a letter where it is."""
+        lines = self._room.lines.values()
+        decided = [line for line in lines if room.decide(line, id, "discarded", by, self._now()) is not None]
+        if decided:
+            self._wrote()
+        return self._done(bool(decided))
 
     # Housekeeping.
 
@@ -338,7 +366,7 @@ class MemoryStore:
 
     async def dead(self, key: str) -> list[DeadLetter]:
         """What was set aside."""
-        return list(self._look(key).dead)
+        return [letter.letter for letter in self._look(key).dead]
 
     async def prune(self, before: float) -> int:
         """Forget what is older than `before`."""

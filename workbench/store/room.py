@@ -8,16 +8,31 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from workbench.errors import StoreError
-from workbench.store.journal import Activation, Commit, DeadLetter, Entry, Host, Logged, Record, StepRecord
+from workbench.store.carrying import carried_over
+from workbench.store.journal import Activation, Commit, Entry, Host, Logged, Record, StepRecord
+from workbench.store.letters import SetAside
 from workbench.store.queue_room import QueueRoom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Call", "Line", "Room", "acknowledge", "log", "lose", "prune", "text"]
+__all__ = [
+    "Call",
+    "Line",
+    "Room",
+    "acknowledge",
+    "decide",
+    "finished",
+    "log",
+    "lose",
+    "prune",
+    "put",
+    "requeue",
+    "text",
+]
 
 
 @dataclass(slots=True)
@@ -47,8 +62,9 @@ class Line:
     log: list[Logged] = field(default_factory=list)
     steps: dict[int, list[StepRecord]] = field(default_factory=dict)
     calls: dict[str, Call] = field(default_factory=dict)
-    dead: list[DeadLetter] = field(default_factory=list)
+    dead: list[SetAside] = field(default_factory=list)
     inbox: list[Entry] = field(default_factory=list)
+    requeued: dict[int, int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
     lives: list[tuple[int, Activation]] = field(default_factory=list)
 
@@ -92,9 +108,9 @@ def acknowledge(line: Line, number: Callable[[], int], at: float, epoch: int, co
     line.last_seq = max(line.last_seq, line.cursor)
     _answer(line, number, at, epoch, answers)
     if commit.dead is not None:
-        dead = commit.dead
-        line.dead.append(dead)
-        line.entries.append(Entry(number(), "dead", at, dead.seq, epoch, dead.error, dead.call_id))
+        dead, id = commit.dead, number()
+        line.dead.append(SetAside(id, line.key, line.what[0] if line.what else "", at, dead))
+        line.entries.append(Entry(id, "dead", at, dead.seq, epoch, dead.error, dead.call_id))
     line.entries.append(Entry(number(), "commit", at, line.cursor, epoch))
     line.log = [logged for logged in line.log if logged.seq > line.cursor]
     line.steps = {seq: kept for seq, kept in line.steps.items() if seq > line.cursor}
@@ -111,6 +127,40 @@ def _answer(line: Line, number: Callable[[], int], at: float, epoch: int, answer
             call.given = Entry(number(), "answer", at, line.cursor, epoch, payload, call_id)
 
 
+def put(line: Line, number: int, at: float, epoch: int, seq: int, record: StepRecord) -> None:
+    """Keep the record of a step."""
+    kept = replace(record, payload=text(record.payload), epoch=epoch)
+    line.steps.setdefault(seq, []).append(kept)
+    line.entries.append(Entry(number, kept.kind, at, seq, epoch, step=kept))
+
+
+def decide(line: Line, id: int, status: Literal["requeued", "discarded"], by: str, at: float) -> SetAside | None:
+    """Decide a letter of a line; gives it, or None when it is not there or was decided before."""
+    for place, letter in enumerate(line.dead):
+        if letter.id == id and letter.status == "waiting":
+            line.dead[place] = replace(letter, status=status, by=by, decided_at=at)
+            return letter
+    return None
+
+
+def requeue(line: Line, letter: SetAside, number: int, at: float, message: str | None) -> None:
+    """Post a letter to its line again, with its call open."""
+    dead = letter.letter
+    line.inbox.append(
+        Entry(number, "message", at, payload=dead.message if message is None else message, call_id=dead.call_id)
+    )
+    if message is None:
+        line.requeued[number] = dead.seq
+    if dead.call_id is not None:
+        line.calls[dead.call_id] = Call(number)
+    line.wake_at = at if line.wake_at is None else min(line.wake_at, at)
+
+
+def finished(line: Line, seq: int) -> list[StepRecord]:
+    """What the message that had the number `seq` takes along when it is delivered again."""
+    return carried_over([entry.step for entry in line.entries if entry.seq == seq and entry.step is not None], seq)
+
+
 def lose(line: Line) -> bool:
     """Mark the lives that never said how they ended; gives whether there was one."""
     unfinished = [at for at, (_, life) in enumerate(line.lives) if life.how is None]
@@ -125,8 +175,10 @@ def prune(line: Line, before: float) -> int:
     """Forget what is older than `before`; gives how many rows went."""
     open_calls = {call.message.seq for call in line.calls.values() if call.message is not None and call.given is None}
 
+    letters = {letter.letter.seq for letter in line.dead if letter.status == "waiting"}
+
     def stays(entry: Entry) -> bool:
-        if entry.kind == "dead" or entry.at >= before:
+        if entry.kind == "dead" or entry.at >= before or entry.seq in letters:
             return True
         return entry.kind != "commit" and (
             entry.seq > line.cursor or (entry.kind == "message" and entry.seq in open_calls)

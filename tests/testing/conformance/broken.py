@@ -10,7 +10,8 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from workbench.store.journal import Commit, Host, KeyInfo, Loaded, Logged, Record, StepRecord
+from workbench.store.journal import Commit, Entry, Host, KeyInfo, Loaded, Logged, Record, StepRecord
+from workbench.store.letters import SetAside
 from workbench.store.memory import MemoryStore
 
 FAR = 10.0**11
@@ -282,6 +283,70 @@ class FindsNewestFirst(MemoryStore):
         return (await super().find_records(kind, key=key, status=status))[::-1]
 
 
+class ListsTheLettersOfOneKey(MemoryStore):
+    def letters_now(self, *, key: str | None = None, status: str | None = None) -> list[SetAside]:
+        found = super().letters_now(key=key, status=status)
+        return [letter for letter in found if letter.key == found[0].key]
+
+
+class RequeuesTwice(MemoryStore):
+    def requeue_letter(self, id: int, *, by: str, message: str | None = None) -> Any:
+        for line in self._room.lines.values():
+            line.dead = [replace(letter, status="waiting") if by == "four" else letter for letter in line.dead]
+        return super().requeue_letter(id, by=by, message=message)
+
+
+class LetsARequeuedLetterLie(MemoryStore):
+    def requeue_letter(self, id: int, *, by: str, message: str | None = None) -> Any:
+        before = {line.key: line.wake_at for line in self._room.lines.values()}
+        done = super().requeue_letter(id, by=by, message=message)
+        for key, wake_at in before.items():
+            self._room.lines[key].wake_at = wake_at
+        return done
+
+
+class ForgetsTheStepsOfALetter(MemoryStore):
+    async def steps(self, key: str, seq: int) -> list[StepRecord]:
+        found = await super().steps(key, seq)
+        return found[:1] if found and found[0].kind == "requeued" else found
+
+
+class PrunesTheStepsOfALetter(MemoryStore):
+    async def prune(self, before: float) -> int:
+        for line in self._room.lines.values():
+            if line.dead:
+                line.entries = [entry for entry in line.entries if entry.step is None]
+        return await super().prune(before)
+
+
+class GivesAnEditedLetterItsOldSteps(MemoryStore):
+    def requeue_letter(self, id: int, *, by: str, message: str | None = None) -> Any:
+        done = super().requeue_letter(id, by=by, message=message)
+        for line in self._room.lines.values():
+            if message is not None:
+                line.requeued = {entry.id: 1 for entry in line.inbox}
+        return done
+
+
+class KeepsTheFailureOfARequeuedCall(MemoryStore):
+    def requeue_letter(self, id: int, *, by: str, message: str | None = None) -> Any:
+        calls = {line.key: dict(line.calls) for line in self._room.lines.values()}
+        done = super().requeue_letter(id, by=by, message=message)
+        for key, known in calls.items():
+            self._room.lines[key].calls = known
+        return done
+
+
+class RequeuesWhatIsDiscarded(MemoryStore):
+    def discard_letter(self, id: int, *, by: str) -> Any:
+        letters = {letter.id: letter for letter in self.letters_now()}
+        done = super().discard_letter(id, by=by)
+        line = self._room.lines[letters[id].key] if id in letters else None
+        if line is not None and letters[id].letter.call_id is not None:
+            line.inbox.append(Entry(self._wrote(), "message", self._now(), payload=letters[id].letter.message))
+        return done
+
+
 BROKEN: dict[type[MemoryStore], str] = {
     RemembersStrangers: "an_unknown_key_is_empty",
     ReadsThenRaisesTheEpoch: "every_load_has_an_epoch_above_all_earlier",
@@ -319,4 +384,12 @@ BROKEN: dict[type[MemoryStore], str] = {
     PostsTwice: "one_id_is_posted_once",
     ForgetsWhatAKeyIs: "keys_are_listed_with_what_is_known_of_them",
     FindsNewestFirst: "records_are_found_oldest_first",
+    ListsTheLettersOfOneKey: "letters_are_listed_across_keys",
+    RequeuesTwice: "a_letter_is_decided_once",
+    LetsARequeuedLetterLie: "a_requeued_letter_wakes_its_key_and_is_waiting_no_more",
+    ForgetsTheStepsOfALetter: "a_requeued_letter_keeps_the_steps_that_it_had_finished",
+    PrunesTheStepsOfALetter: "a_requeued_letter_keeps_the_steps_that_it_had_finished",
+    GivesAnEditedLetterItsOldSteps: "an_edited_letter_is_a_new_message",
+    KeepsTheFailureOfARequeuedCall: "a_requeued_call_is_open_again",
+    RequeuesWhatIsDiscarded: "a_discarded_letter_stays_and_changes_nothing",
 }

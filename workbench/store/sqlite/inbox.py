@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.store.journal import Logged
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.claims import describe, live_owner
+from workbench.store.sqlite.letters import finished
 
 if TYPE_CHECKING:
     from workbench.store.sqlite.hosts import Member
@@ -23,7 +24,7 @@ FIND_CALL = "SELECT seq FROM answers WHERE key = ? AND call_id = ?"
 OPEN_CALL = "INSERT INTO answers (id, key, call_id, seq) VALUES (?, ?, ?, ?)"
 WAITS = "SELECT 1 FROM inbox WHERE key = ? LIMIT 1"
 PUT = "INSERT INTO inbox (id, key, at, call_id, message) VALUES (?, ?, ?, ?, ?)"
-READ = "SELECT call_id, message FROM inbox WHERE key = ? ORDER BY id"
+READ = "SELECT call_id, message, dead FROM inbox WHERE key = ? ORDER BY id"
 TAKE = "DELETE FROM inbox WHERE key = ?"
 IS_LOGGED = "SELECT 1 FROM answers WHERE key = ? AND call_id = ? AND (message IS NOT NULL OR given IS NOT NULL)"
 
@@ -72,11 +73,13 @@ def collect(key: str, epoch: int) -> Job[list[Logged]]:
             return ledger.fenced(key, epoch, known)
         waiting = ledger.sql(READ, (known.id,)).fetchall()
         moved = []
-        for call_id, column in waiting:
+        for call_id, column, letter in waiting:
             if call_id is not None and ledger.sql(IS_LOGGED, (known.id, call_id)).fetchone():
                 continue
             message = unfold(ledger.connection, column)
             moved.append(Logged(ledger.log(known, epoch, message, call_id, None), message, call_id))
+            for record in finished(ledger, letter) if letter is not None else ():
+                ledger.keep_step(key, epoch, moved[-1].seq, record)
         if waiting:
             ledger.sql(TAKE, (known.id,))
         return moved

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from workbench.errors import BadInput, StoreError
 from workbench.store.key import checked
-from workbench.store.sqlite import claims, hosts, inbox, pruning, reading, records, replay
+from workbench.store.sqlite import claims, hosts, inbox, letters, pruning, reading, records, replay
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import Ledger
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Record,
         StepRecord,
     )
+    from workbench.store.letters import SetAside
 
 __all__ = ["SQLiteStore"]
 
@@ -241,6 +242,21 @@ class SQLiteStore:
     async def find_records(self, kind: str, *, key: str | None = None, status: str | None = None) -> list[Record]:
         """Rows oldest first."""
         return records.find(await self._read(), kind, key, status)
+
+    # Letters.
+
+    def letters_now(self, *, key: str | None = None, status: str | None = None) -> list[SetAside]:
+        """Dead letters, as they are committed."""
+        self._check()
+        return letters.letters(self._reader, key, status)
+
+    def requeue_letter(self, id: int, *, by: str, message: str | None = None) -> Awaitable[bool]:
+        """Post a waiting letter again."""
+        return self._job(letters.requeue(id, by, message), full=True)
+
+    def discard_letter(self, id: int, *, by: str) -> Awaitable[bool]:
+        """Leave a letter where it is."""
+        return self._job(letters.discard(id, by), full=True)
 
     # Glance.
 

@@ -191,6 +191,10 @@ class Ledger:
         self._touched[known.id] = known
         return seq
 
+    def keep_step(self, key: str, epoch: int, seq: int, record: StepRecord) -> None:
+        """Add the record of a step from inside a job, whose epoch is the newest."""
+        self._put_step((STEP, key, epoch, seq, record, None))
+
     def begin_life(self, known: Known) -> int:
         """Begin an epoch above all earlier ones of a key; gives the number of its row among the lives."""
         known.epoch += 1
@@ -285,8 +289,8 @@ class Ledger:
         known.last_seq = max(known.last_seq, cursor)
         if commit.dead is not None:
             dead = commit.dead
-            message, error = self.fold(dead.message), dead.error
-            self.sql(DEAD, (self.next_id(), known.id, dead.seq, epoch, self.at, dead.call_id, message, error))
+            why = (dead.call_id, self.fold(dead.message), dead.error, dead.attempts)
+            self.sql(DEAD, (self.next_id(), known.id, dead.seq, epoch, self.at, *why))
         for call_id, payload in commit.answers:
             self._answers.append((self.next_id(), known.id, call_id, cursor, epoch, self.at, self.fold(payload)))
         self._last_id = row = self._last_id + 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sqlite_utils import Database, Migrations
 
-from workbench.store.sqlite.schema import APPLICATION_ID, SET, TABLES
+from workbench.store.sqlite.schema import APPLICATION_ID, DEAD_LETTERS, SET, TABLES
 from workbench.store.sqlite.schema_messages import QUEUES
 
 if TYPE_CHECKING:
@@ -37,6 +37,13 @@ def tables(db: Database) -> None:
 def queues(db: Database) -> None:
     """Jobs, leased to whoever works on them."""
     for statement in QUEUES:
+        db.conn.execute(statement)
+
+
+@migrations(name="0003_dead_letters")
+def dead_letters(db: Database) -> None:
+    """Dead letters are decided: requeued or discarded, once."""
+    for statement in DEAD_LETTERS:
         db.conn.execute(statement)
 
 

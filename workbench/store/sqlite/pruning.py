@@ -1,6 +1,7 @@
 """Pruning: forgetting what is older than the retention, a slice at a time.
 
-- Only what is committed goes: open messages, calls without an answer, dead letters, states and lives stay.
+- Only what is committed goes: open messages, calls without an answer, dead letters with the steps of those that wait,
+  states and lives stay.
 - A slice is one job of the ledger, so a large file is pruned without keeping other writers out for long.
 """
 
@@ -23,6 +24,7 @@ ENTRIES = """
     DELETE FROM entries WHERE id > ? AND id <= ? AND at < ?
     AND id < (SELECT max(id) FROM entries) AND seq <= (SELECT cursor FROM keys WHERE keys.id = entries.key)
     AND id NOT IN (SELECT message FROM answers WHERE given IS NULL AND message IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.key = entries.key AND d.seq = entries.seq AND d.status = 'waiting')
 """
 ANSWERS = "DELETE FROM answers WHERE id > ? AND id <= ? AND at < ? AND given IS NOT NULL"
 

@@ -60,7 +60,7 @@ LIVES = """
     ORDER BY a.epoch
 """
 DEAD_LETTERS = """
-    SELECT seq, message, call_id, error FROM dead WHERE key = (SELECT id FROM keys WHERE key = ?) ORDER BY id
+    SELECT seq, message, call_id, error, attempts FROM dead WHERE key = (SELECT id FROM keys WHERE key = ?) ORDER BY id
 """
 
 
@@ -141,4 +141,4 @@ def activations(connection: sqlite3.Connection, key: str) -> list[Activation]:
 def dead(connection: sqlite3.Connection, key: str) -> list[DeadLetter]:
     """What was set aside, oldest first."""
     rows = connection.execute(DEAD_LETTERS, (key,)).fetchall()
-    return [DeadLetter(seq, unfold(connection, message), call_id, error) for seq, message, call_id, error in rows]
+    return [DeadLetter(seq, unfold(connection, message), *rest) for seq, message, *rest in rows]

@@ -16,7 +16,7 @@ Instants are UTC seconds. Knows nothing of connections.
 
 from __future__ import annotations
 
-__all__ = ["APPLICATION_ID", "LAST_ID", "NAMES", "SET", "TABLES"]
+__all__ = ["APPLICATION_ID", "DEAD_LETTERS", "LAST_ID", "NAMES", "SET", "TABLES"]
 
 APPLICATION_ID = 0x77626368
 """`PRAGMA application_id` of a store: "wbch"."""
@@ -24,7 +24,7 @@ APPLICATION_ID = 0x77626368
 SET = "workbench"
 """The name of our migration set in `_sqlite_migrations`."""
 
-NAMES = ("0001_tables", "0002_queues")
+NAMES = ("0001_tables", "0002_queues", "0003_dead_letters")
 """The migrations that this code knows, in order."""
 
 LAST_ID = """
@@ -173,3 +173,13 @@ TABLES = (
     )
     """,
 )
+
+DEAD_LETTERS = (
+    "ALTER TABLE dead ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE dead ADD COLUMN status TEXT NOT NULL DEFAULT 'waiting'",
+    "ALTER TABLE dead ADD COLUMN decided_at REAL",
+    "ALTER TABLE dead ADD COLUMN by TEXT",
+    "CREATE INDEX dead_status ON dead (status)",
+    "ALTER TABLE inbox ADD COLUMN dead INTEGER",
+)
+"""What a dead letter came to, and which letter a post is."""

@@ -64,4 +64,6 @@ ANSWER = """
     SET given = excluded.given, epoch = excluded.epoch, at = excluded.at, payload = excluded.payload
     WHERE given IS NULL
 """
-DEAD = "INSERT INTO dead (id, key, seq, epoch, at, call_id, message, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+DEAD = """
+    INSERT INTO dead (id, key, seq, epoch, at, call_id, message, error, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""

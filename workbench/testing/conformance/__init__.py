@@ -16,6 +16,7 @@ from workbench.testing.conformance.beyond import BEYOND
 from workbench.testing.conformance.claims import CLAIMS
 from workbench.testing.conformance.journal import JOURNAL
 from workbench.testing.conformance.law import Law, MakePlace, MakeStore
+from workbench.testing.conformance.letters import LETTERS
 from workbench.testing.conformance.queues import QUEUES
 from workbench.testing.conformance.records import RECORDS
 from workbench.testing.conformance.retention import RETENTION
@@ -26,7 +27,7 @@ __all__ = ["Law", "MakePlace", "MakeStore", "check", "laws"]
 
 def laws() -> tuple[Law, ...]:
     """Every law, in the order in which they are best read."""
-    return (*JOURNAL, *WAKES, *RETENTION, *BEYOND, *CLAIMS, *RECORDS, *QUEUES)
+    return (*JOURNAL, *WAKES, *RETENTION, *BEYOND, *CLAIMS, *RECORDS, *LETTERS, *QUEUES)
 
 
 async def check(make_place: MakePlace) -> dict[str, BaseException]:
