@@ -1,8 +1,9 @@
 """Clocks: where the workbench reads the time, and how it waits for an instant.
 
 - Deadlines are wall time: UTC seconds as a float, so they survive a restart.
-- A wait is armed for at most `LONGEST_NAP` seconds and reads the clock again, so a machine that slept, or a clock that
-  was set, is noticed within that time.
+- A wait for an instant is armed for at most `LONGEST_NAP` seconds and reads the clock again, so a machine that slept,
+  or a clock that was set, is noticed within that time.
+- A pause is measured on the monotonic clock: a wall clock that is set back does not lengthen it.
 
 Knows nothing of what is waited for.
 """
@@ -33,6 +34,10 @@ class Clock(Protocol):
         """Return once `now()` has reached `when`; at once when it has already."""
         ...
 
+    async def pause(self, seconds: float) -> None:
+        """Return once `monotonic()` has moved on by `seconds`, whatever the wall clock does meanwhile."""
+        ...
+
 
 class SystemClock:
     """The machine's clock."""
@@ -44,5 +49,8 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep_until(self, when: float) -> None:
-        while (left := when - time.time()) > 0:
+        while (left := when - self.now()) > 0:
             await asyncio.sleep(min(left, LONGEST_NAP))
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)

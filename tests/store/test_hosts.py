@@ -82,6 +82,16 @@ async def test_a_quiet_store_renews_while_a_cell_blocks_the_loop(open_store: Ope
     assert until(store) > before + 0.2
 
 
+async def test_a_clock_set_back_does_not_stop_the_renewal(open_store: OpenStore) -> None:
+    clock = ManualClock()
+    store = await open_store(now=clock.now)
+
+    clock.set_back(3600)
+    await store.register("order:1", "order", "{}")
+
+    assert until(store) == clock.now() + 30
+
+
 async def test_a_lease_is_renewed_on_request(open_store: OpenStore) -> None:
     store = await open_store(now=ManualClock().now)
 

@@ -164,7 +164,7 @@ class Loop:
                     nudges += 1
                 elif failure.retryable and tries < TRIES - 1:
                     tries += 1
-                    await self._clock.sleep_until(self._clock.now() + BACKOFF * 2 ** (tries - 1))
+                    await self._clock.pause(BACKOFF * 2 ** (tries - 1))
                 else:
                     raise
 

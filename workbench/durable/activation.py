@@ -101,7 +101,7 @@ class Activation:
 
         Gives the future of its number.
         """
-        written = self.store.append(self.key, self.epoch, text, call_id, self._due_again())
+        written = self.store.append(self.key, self.epoch, text, call_id, self.due_again())
         if not isinstance(written, asyncio.Future):
             written = asyncio.ensure_future(written)
         written.add_done_callback(partial(self._appended, text, call_id, receipt))
@@ -115,7 +115,7 @@ class Activation:
         else:
             await asyncio.sleep(0)
 
-    def _due_again(self) -> float:
+    def due_again(self) -> float:
         """When the key comes due if we die: in whole seconds, so that most writes leave its wake where it is."""
         return float(math.ceil(self.now() + self.redeliver))
 
@@ -253,7 +253,7 @@ class Activation:
     async def _commit(self, delivery: Delivery, snapshot: str | None, dead: DeadLetter | None) -> None:
         answers, self._answers = self._answers, {}
         casts, self._self_casts = self._self_casts, []
-        commit = Commit(snapshot, self.version, delivery.seq, tuple(answers.items()), dead, self._due_again(), casts)
+        commit = Commit(snapshot, self.version, delivery.seq, tuple(answers.items()), dead, self.due_again(), casts)
         try:
             numbers = await self.store.commit(self.key, self.epoch, commit)
         except (Exception, Fenced) as error:

@@ -199,6 +199,7 @@ class DurableContext(Generic[M, S]):
             if task is branch.task:
                 branch.running, branch.inside = outer
             ledger.open.pop(address, None)
+            ledger.deadlines.pop(address, None)
             activation.changed()
         return shape.decode(text)
 
@@ -213,11 +214,13 @@ class DurableContext(Generic[M, S]):
 
         def attempt() -> Awaitable[Any]:
             branch.begin_again(address)
+            ledger.deadlines.pop(address, None)
             return self._try(branch, address, fn, None, timeout)
 
         async def keep(made: Try) -> None:
             record = self._record(address, made.text, ledger.open[address], kind="try")
-            await self._activation.put(ledger, record, wake_at=made.next_at)
+            ledger.deadlines[address] = made.next_at
+            await self._activation.put(ledger, record, wake_at=self._wake_of(ledger))
 
         return try_again(attempt, retry, name, self._clock, ledger.last_try(address), keep)
 
@@ -252,28 +255,44 @@ class DurableContext(Generic[M, S]):
         if not ledger.has(address, "wait"):
             await self._activation.put(ledger, self._record(address, "null", ledger.open[address], kind="wait"))
 
-    async def sleep(self, name: str, seconds: float) -> None:
-        """Sleep for `seconds`. The deadline is saved, not the timer: after a restart only the remainder is waited."""
-        _must_be_seconds(name, seconds)
-        await self.sleep_until(name, self._clock.now() + seconds)
+    def sleep(self, name: str, seconds: float) -> Awaitable[None]:
+        """Sleep for `seconds`. The deadline is saved, not the timer: after a restart only the remainder is waited.
 
-    async def sleep_until(self, name: str, when: float) -> None:
-        """Sleep until `when`, in UTC seconds; the first deadline asked for stays."""
+        It is asked for, and its deadline fixed, when it is called, as a step is. Raises: as `step`, BadInput.
+        """
+        _must_be_seconds(name, seconds)
+        return self.sleep_until(name, self._clock.now() + seconds)
+
+    def sleep_until(self, name: str, when: float) -> Awaitable[None]:
+        """Sleep until `when`, in UTC seconds; the first deadline asked for stays. Raises: as `step`, BadInput."""
         _must_be_seconds(name, when)
         branch, address, record = self._take(name)
-        ledger = branch.ledger
-        if record is None:
-            record = self._record(
-                address, encode(float(when), f"the deadline of {name!r}"), self._clock.now(), kind="sleep"
-            )
-            await self._activation.put(ledger, record, wake_at=float(when))
-        ledger.open[address] = record.began_at
-        self._activation.changed()
+        deadline = float(when) if record is None else float(decode(record.payload))
+        return self._asleep(branch.ledger, address, record, deadline)
+
+    async def _asleep(self, ledger: Ledger, address: Address, record: StepRecord | None, deadline: float) -> None:
+        began = self._clock.now() if record is None else record.began_at
+        ledger.deadlines[address] = deadline
         try:
-            await self._clock.sleep_until(decode(record.payload))
+            if record is None:
+                self._must_be_in_hand(ledger, address.name)
+                saved = self._record(
+                    address, encode(deadline, f"the deadline of {address.name!r}"), began, kind="sleep"
+                )
+                await self._activation.put(ledger, saved, wake_at=self._wake_of(ledger))
+            ledger.open[address] = began
+            self._activation.changed()
+            await self._clock.sleep_until(deadline)
         finally:
             ledger.open.pop(address, None)
+            del ledger.deadlines[address]
             self._activation.changed()
+
+    def _wake_of(self, ledger: Ledger) -> float:
+        """When the key is due while it sleeps: its earliest deadline, or as ever while something else of it works."""
+        earliest = min(ledger.deadlines.values())
+        works = ledger.open.keys() - ledger.deadlines.keys()
+        return min(earliest, self._activation.due_again()) if works else earliest
 
     def ask(self, name: str, body: dict[str, Any]) -> Awaitable[Request]:
         """Ask a person: a request that stays open, through any crash, until someone decides it.

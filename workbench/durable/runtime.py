@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["INTERVAL", "Runtime"]
 
-INTERVAL = 1.0
-"""Seconds between two passes of the scheduler."""
+INTERVAL = 0.5
+"""Seconds between two passes of the scheduler: a pass that finds nothing is one read of a few rows."""
 BATCH = 100
 THREADS = 32
 
@@ -130,10 +131,10 @@ class Runtime:
             self._scheduler = self.home.start(self._schedule(), name="workbench scheduler")
 
     async def recover(self) -> None:
-        """Bring every key to life that has work left and no live owner."""
-        for info in await self.store.keys():
-            if info.last_seq > info.cursor or info.wake_at is not None:
-                self._wake(info)
+        """Bring every key to life that has work left and no live owner, the longest due first."""
+        left = [info for info in await self.store.keys() if info.last_seq > info.cursor or info.wake_at is not None]
+        for info in sorted(left, key=lambda info: math.inf if info.wake_at is None else info.wake_at):
+            self._wake(info)
 
     async def _free(self, keys: list[str]) -> None:
         """Bring keys to life whose definition came."""
@@ -202,7 +203,7 @@ class Runtime:
                 await self.tick()
             except Exception:
                 log.exception("a pass of the scheduler failed; the next one follows")
-            await self.clock.sleep_until(self.clock.now() + INTERVAL)
+            await self.clock.pause(INTERVAL)
 
     def _changed(self) -> None:
         """Another host wrote: see what was posted, decided and committed."""

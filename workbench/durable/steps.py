@@ -44,7 +44,7 @@ class Address(NamedTuple):
 class Ledger:
     """The records of one message: those of earlier deliveries, claimed one by one, and those of this one."""
 
-    __slots__ = ("_branches", "_recorded", "_unclaimed", "key", "open", "records", "replayed", "seq")
+    __slots__ = ("_branches", "_recorded", "_unclaimed", "deadlines", "key", "open", "records", "replayed", "seq")
 
     def __init__(self, key: str, seq: int, recorded: Iterable[StepRecord] = ()) -> None:
         self.key = key
@@ -52,6 +52,7 @@ class Ledger:
         self.records: list[StepRecord] = list(recorded)
         self.replayed: set[tuple[str, str, int]] = set()
         self.open: dict[Address, float] = {}
+        self.deadlines: dict[Address, float] = {}
         self._recorded: dict[tuple[str, str, int], StepRecord] = {}
         self._unclaimed: dict[str, dict[tuple[str, int], int]] = {}
         self._branches: dict[str, int] = {}

@@ -170,7 +170,8 @@ class Journal(Protocol):
     def due(self, now: float, until: float, limit: int) -> Awaitable[list[str]]:
         """Keys whose wake is at or before `now`, earliest first, at most `limit`.
 
-        Each one's wake moves to `until` in the same operation.
+        Each one's wake moves to `until` in the same operation. What a host that left, or is known dead, had unfinished
+        is due at once.
         """
         ...
 
@@ -226,7 +227,8 @@ class Claims(Protocol):
     def release(self, key: str, epoch: int, how: str, by: str) -> Awaitable[None]:
         """End the activation `epoch` in the record of lives and own the key no more.
 
-        `how` is done, crashed, disposed, killed or fenced.
+        `how` is done, crashed, disposed, replaced, killed, fenced or closed. What a closed life had unfinished is due
+        at once: its host leaves.
         """
         ...
 

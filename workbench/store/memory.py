@@ -34,7 +34,7 @@ from workbench.store.journal import (
 )
 from workbench.store.key import checked
 from workbench.store.memory_queue import MemoryQueues
-from workbench.store.room import Call, Line, Room, acknowledge, log, lose, prune, text
+from workbench.store.room import Call, Line, Room, acknowledge, log, lose, make_due, prune, strike_off, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,10 +83,8 @@ class MemoryStore:
     async def close(self) -> None:
         """Leave as a host."""
         if self._host is not None:
-            for line in self._room.lines.values():
-                if line.owner == self._host.id:
-                    line.owner = None
             del self._room.hosts[self._host.id]
+            strike_off(self._room, self._now())
             self._host = None
 
     # Journal.
@@ -149,6 +147,7 @@ class MemoryStore:
 
     def due(self, now: float, until: float, limit: int) -> asyncio.Future[list[str]]:
         """Take the keys that are due."""
+        strike_off(self._room, now)
         found = sorted(
             (line.wake_at, line.key, line)
             for line in self._room.lines.values()
@@ -191,6 +190,8 @@ class MemoryStore:
                 line.lives[at] = (id, replace(life, ended_at=self._now(), how=how, by=by))
         if line.epoch == epoch and line.owner == self.host.id:
             line.owner = None
+            if how == "closed":
+                make_due(line, self._now())
         self._wrote()
         return self._done(None)
 

@@ -28,9 +28,11 @@ __all__ = [
     "finished",
     "log",
     "lose",
+    "make_due",
     "prune",
     "put",
     "requeue",
+    "strike_off",
     "text",
 ]
 
@@ -169,6 +171,20 @@ def lose(line: Line) -> bool:
         wrote = [entry.at for entry in line.entries if entry.epoch == life.epoch]
         line.lives[at] = (id, replace(life, how="lost", ended_at=wrote[-1] if wrote else life.began_at))
     return bool(unfinished)
+
+
+def strike_off(room: Room, at: float) -> None:
+    """Disown what hosts that are gone had; what they had unfinished is due at `at`."""
+    for line in room.lines.values():
+        if line.owner is not None and line.owner not in room.hosts:
+            line.owner = None
+            make_due(line, at)
+
+
+def make_due(line: Line, at: float) -> None:
+    """What a line has unfinished is due at `at`."""
+    if line.log:
+        line.wake_at = at if line.wake_at is None else min(line.wake_at, at)
 
 
 def prune(line: Line, before: float) -> int:

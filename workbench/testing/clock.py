@@ -2,7 +2,8 @@
 
 - `advance` stops at every instant somebody waits for and lets the loop run until it is idle there, so things happen in
   the order of their instants and a test needs no sleep.
-- `set_back` moves the wall time back, as an administrator would, and leaves `monotonic` alone.
+- `set_back` moves the wall time back, as an administrator would, and leaves `monotonic` alone; `jump` moves it ahead,
+  as a laptop that slept does.
 
 Idle means that the loop has nothing ready to run and that nothing told of by `busy_while` is at work in a thread.
 """
@@ -12,12 +13,17 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["ManualClock"]
+
+Sleeper: TypeAlias = "tuple[float, int, asyncio.Future[None]]"
+
+EXACT = 1e-6
+"""Seconds by which sums of floats may be off."""
 
 
 class ManualClock:
@@ -27,7 +33,8 @@ class ManualClock:
         self._now = start
         self._monotonic = 0.0
         self._order = itertools.count()
-        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._sleepers: list[Sleeper] = []
+        self._pausing: list[Sleeper] = []
         self._busy: list[Callable[[], bool]] = []
 
     def now(self) -> float:
@@ -41,9 +48,13 @@ class ManualClock:
     async def sleep_until(self, when: float) -> None:
         """Return once `now()` has reached `when`; at once when it has already."""
         while self._now < when:
-            sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            heapq.heappush(self._sleepers, (when, next(self._order), sleeper))
-            await sleeper
+            await self._in_line(self._sleepers, when)
+
+    async def pause(self, seconds: float) -> None:
+        """Return once `monotonic()` has moved on by `seconds`."""
+        ends = self._monotonic + seconds
+        while self._monotonic < ends:
+            await self._in_line(self._pausing, ends)
 
     async def advance(self, seconds: float) -> None:
         """Move the time on by `seconds`, waking whoever waits on the way, and return when the loop is idle."""
@@ -60,6 +71,15 @@ class ManualClock:
         """Move the wall time back by `seconds`."""
         self._now -= seconds
 
+    async def jump(self, seconds: float) -> None:
+        """Move the wall time ahead by `seconds` while `monotonic` stands still, wake who is due, and return when idle.
+
+        The machine's clock is found to have jumped within `workbench.clock.LONGEST_NAP` seconds; this one at once.
+        """
+        self._now += seconds
+        self._wake()
+        await self.idle()
+
     def busy_while(self, busy: Callable[[], bool]) -> None:
         """Have `idle` wait while `busy()` is true: something works in a thread that the loop cannot see."""
         self._busy.append(busy)
@@ -71,15 +91,33 @@ class ManualClock:
         while ready or any(busy() for busy in self._busy):
             await asyncio.sleep(0)
 
+    async def _in_line(self, line: list[Sleeper], until: float) -> None:
+        sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(line, (until, next(self._order), sleeper))
+        await sleeper
+
     def _next(self) -> float | None:
-        while self._sleepers and self._sleepers[0][2].done():
-            heapq.heappop(self._sleepers)
-        return self._sleepers[0][0] if self._sleepers else None
+        """The wall time at which somebody is due, as far as it can be told now."""
+        sleeper, pausing = _first(self._sleepers), _first(self._pausing)
+        instants = [] if sleeper is None else [sleeper]
+        if pausing is not None:
+            instants.append(self._now + pausing - self._monotonic)
+        return min(instants, default=None)
 
     def _move(self, to: float) -> None:
         self._monotonic += max(0.0, to - self._now)
         self._now = to
+        if (pausing := _first(self._pausing)) is not None and abs(pausing - self._monotonic) < EXACT:
+            self._monotonic = pausing  # what was added up is the instant that it was added up to
 
     def _wake(self) -> None:
-        while (when := self._next()) is not None and when <= self._now:
-            heapq.heappop(self._sleepers)[2].set_result(None)
+        for line, time in ((self._sleepers, self._now), (self._pausing, self._monotonic)):
+            while (until := _first(line)) is not None and until <= time:
+                heapq.heappop(line)[2].set_result(None)
+
+
+def _first(line: list[Sleeper]) -> float | None:
+    """The earliest end of those who still wait."""
+    while line and line[0][2].done():
+        heapq.heappop(line)
+    return line[0][0] if line else None

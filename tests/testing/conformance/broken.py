@@ -347,6 +347,14 @@ class RequeuesWhatIsDiscarded(MemoryStore):
         return done
 
 
+class LeavesItsWorkBehind(MemoryStore):
+    async def close(self) -> None:
+        for line in self._room.lines.values():
+            if self._host is not None and line.owner == self._host.id:
+                line.owner = None
+        await super().close()
+
+
 BROKEN: dict[type[MemoryStore], str] = {
     RemembersStrangers: "an_unknown_key_is_empty",
     ReadsThenRaisesTheEpoch: "every_load_has_an_epoch_above_all_earlier",
@@ -380,6 +388,7 @@ BROKEN: dict[type[MemoryStore], str] = {
     ForgetsParkedCalls: "a_load_names_the_calls_that_are_parked",
     CastsAfterTheWake: "casts_of_a_commit_are_logged_behind_what_waits",
     LetsEveryoneClaim: "a_claimed_key_is_refused_to_another_host",
+    LeavesItsWorkBehind: "what_a_host_that_left_had_unfinished_is_due_at_once",
     DecidesTwice: "the_first_decision_stands",
     PostsTwice: "one_id_is_posted_once",
     ForgetsWhatAKeyIs: "keys_are_listed_with_what_is_known_of_them",

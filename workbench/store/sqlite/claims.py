@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.store.journal import Host, Loaded, Logged
 from workbench.store.sqlite.blobs import unfold
-from workbench.store.sqlite.hosts import Member, read_host, renew
+from workbench.store.sqlite.hosts import Member, bury, read_host, renew
 
 if TYPE_CHECKING:
     from workbench.store.sqlite.ledger import Known, Ledger
@@ -129,6 +129,9 @@ def release(key: str, member: Member, epoch: int, how: str, by: str) -> Job[None
         if known is None:
             return
         ledger.sql(ENDED, (how, by, ledger.at, _life(ledger, known, epoch)))
+        if how == "closed" and known.epoch == epoch and known.last_seq > known.cursor:
+            ledger.set_wake(known, ledger.at if known.wake is None else min(known.wake, ledger.at))
+            ledger.settle()
         ledger.sql(DISOWN, (known.id, member.slot, epoch))
         ledger.forget(key)
 
@@ -153,10 +156,12 @@ def prolong(member: Member, until: float) -> Job[None]:
     return job
 
 
-def due(now: float, until: float, limit: int) -> Job[list[str]]:
+def due(member: Member, now: float, until: float, limit: int) -> Job[list[str]]:
     """Take the keys that are due; each one's wake moves to `until` in the same transaction."""
 
     def job(ledger: Ledger) -> list[str]:
+        for key in bury(ledger.connection, member, now):
+            ledger.forget(key)
         found = ledger.sql(DUE, (now, limit)).fetchall()
         for row, key in found:
             ledger.sql(LEASE, (until, row))

@@ -7,7 +7,7 @@
   file in a process, shared by all its stores and closed by the last.
 - Where record locks do not work, or a host runs on another machine, its lease decides.
 
-Knows nothing of keys.
+What a dead host or one that left had unfinished is due at once, for whoever looks first. Knows nothing else of keys.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["LockFile", "Member", "depart", "enter", "forget", "join", "leave", "machine", "read_host", "renew"]
+__all__ = ["LockFile", "Member", "bury", "depart", "enter", "forget", "join", "leave", "machine", "read_host", "renew"]
 
 INSERT = "INSERT INTO hosts (name, label, pid, boot, locks, until) VALUES (?, ?, ?, ?, ?, ?)"
 DELETE = "DELETE FROM hosts WHERE id = ?"
@@ -37,6 +37,9 @@ RENEW = "UPDATE hosts SET until = ? WHERE id = ?"
 READ = "SELECT name, label, pid, until, boot, locks FROM hosts WHERE id = ?"
 NEIGHBOURS = "SELECT id FROM hosts WHERE boot = ? AND id <> ? AND locks"
 DISOWN = "UPDATE keys SET owner = NULL WHERE owner = ?"
+DUE_NOW = """
+    UPDATE keys SET wake_at = min(coalesce(wake_at, ?1), ?1) WHERE owner = ?2 AND last_seq > cursor RETURNING key
+"""
 
 _files: dict[str, LockFile] = {}
 _guard = threading.Lock()
@@ -129,9 +132,10 @@ def forget(member: Member) -> None:
 
 
 def join(
-    connection: sqlite3.Connection, file: LockFile, label: str, until: float, loop: asyncio.AbstractEventLoop
+    connection: sqlite3.Connection, file: LockFile, label: str, at: float, lease: float, loop: asyncio.AbstractEventLoop
 ) -> Member:
-    """Become a host, inside the transaction that is open on `connection`. Strikes off who is certainly dead."""
+    """Become a host at `at`, inside the transaction that is open on `connection`. Strikes off who is certainly dead."""
+    until = at + lease
     name, pid, boot = uuid.uuid4().hex[:12], os.getpid(), machine()
     slot = connection.execute(INSERT, (name, label, pid, boot, True, until)).lastrowid
     assert slot is not None  # an INSERT has one
@@ -139,22 +143,33 @@ def join(
     if not locks:
         connection.execute("UPDATE hosts SET locks = 0 WHERE id = ?", (slot,))
     member = Member(slot, Host(name, label, pid, until), file, locks, boot)
-    _bury(connection, member)
+    bury(connection, member, at)
     return member
 
 
-def _bury(connection: sqlite3.Connection, member: Member) -> None:
-    """Strike off the hosts of this machine whose bytes are free. One that only let its lease run out may come back."""
-    for (slot,) in connection.execute(NEIGHBOURS, (member.boot, member.slot)).fetchall():
-        if member.locks and not member.file.is_held(slot):
-            connection.execute(DISOWN, (slot,))
-            connection.execute(DELETE, (slot,))
+def bury(connection: sqlite3.Connection, member: Member, at: float) -> list[str]:
+    """Strike off the hosts of this machine whose bytes are free; gives the keys that are due because of it.
+
+    One that only let its lease run out may come back.
+    """
+    due: list[str] = []
+    if member.locks:
+        for (slot,) in connection.execute(NEIGHBOURS, (member.boot, member.slot)).fetchall():
+            if not member.file.is_held(slot):
+                due += _strike_off(connection, slot, at)
+    return due
 
 
-def leave(connection: sqlite3.Connection, member: Member) -> None:
+def leave(connection: sqlite3.Connection, member: Member, at: float) -> None:
     """Be no host any more, and own nothing, inside the transaction that is open. `forget` gives the byte back."""
-    connection.execute(DISOWN, (member.slot,))
-    connection.execute(DELETE, (member.slot,))
+    _strike_off(connection, member.slot, at)
+
+
+def _strike_off(connection: sqlite3.Connection, slot: int, at: float) -> list[str]:
+    due = [key for (key,) in connection.execute(DUE_NOW, (at, slot)).fetchall()]
+    connection.execute(DISOWN, (slot,))
+    connection.execute(DELETE, (slot,))
+    return due
 
 
 def renew(connection: sqlite3.Connection, slot: int, until: float) -> None:

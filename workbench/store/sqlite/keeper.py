@@ -99,7 +99,7 @@ class SQLiteStore:
         self._open = True
         file = hosts.enter(self.path)
         try:
-            self._member = await self._job(lambda ledger: hosts.join(connection, file, label, ledger.at + lease, loop))
+            self._member = await self._job(lambda ledger: hosts.join(connection, file, label, ledger.at, lease, loop))
         except BaseException:
             await self._disconnect()
             hosts.depart(file, None)
@@ -111,7 +111,7 @@ class SQLiteStore:
         """Land what is queued, leave as a host, fold the write-ahead log into the file, and disconnect."""
         if not self._open:
             return
-        leaving = self._job(lambda ledger: hosts.leave(ledger.connection, self._member))
+        leaving = self._job(lambda ledger: hosts.leave(ledger.connection, self._member, ledger.at))
         self._open = False
         try:
             await leaving
@@ -164,7 +164,7 @@ class SQLiteStore:
 
     def due(self, now: float, until: float, limit: int) -> Awaitable[list[str]]:
         """Take the keys that are due."""
-        return self._job(claims.due(now, until, limit))
+        return self._job(claims.due(self._member, now, until, limit))
 
     # Claims.
 

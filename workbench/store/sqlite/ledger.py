@@ -362,7 +362,7 @@ class Ledger:
 
     def _end(self) -> None:
         self.settle()
-        if self.lease and self.at - self.renewed > self.lease / 3:
+        if self.lease and not 0.0 <= self.at - self.renewed <= self.lease / 3:
             renew(self.connection, self.slot, self.at + self.lease)
             self.renewed = self.at
 

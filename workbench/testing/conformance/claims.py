@@ -80,6 +80,25 @@ async def a_host_that_left_owns_nothing(open_store: Open, clock: ManualClock) ->
 
 
 @law
+async def what_a_host_that_left_had_unfinished_is_due_at_once(open_store: Open, clock: ManualClock) -> None:
+    """Without it, work of a closed kernel waits for its lease, and what sleeps beside it for the end of the sleep."""
+    ours, theirs = await open_store(), await open_store()
+    now = clock.now()
+    for key in ("order:1", "order:2", "order:3"):
+        epoch = await begin(ours, key)
+        seq = await ours.append(key, epoch, '"add"', wake_at=now + 3600)
+        if key == "order:2":
+            await ours.commit(key, epoch, Commit("1", 0, seq))
+        if key == "order:3":
+            await ours.release(key, epoch, "closed", "")
+
+    await ours.close()
+
+    assert await theirs.due(now, now + 30, 10) == ["order:1", "order:3"]
+    assert await theirs.due(now, now + 30, 10) == []
+
+
+@law
 async def releasing_a_key_lets_others_claim_it(open_store: Open, clock: ManualClock) -> None:
     """Without it, a killed run cannot be recovered elsewhere."""
     ours, theirs = await open_store(), await open_store()
