@@ -189,6 +189,7 @@ async def test_a_key_that_waits_to_try_again_beside_its_sleep_is_due_at_the_earl
             await asyncio.sleep(0)
             await ctx.step("call", fails, retry=Retry(times=2, backoff=NIGHT, longest=NIGHT))
             await napping
+            yield "done"
 
     bench = await place.open(again)
     now = place.clock.now()
