@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench import patch
 from workbench.errors import BadInput
 from workbench.patch import apply, diff
 
@@ -88,12 +89,82 @@ def test_the_vectors_are_what_this_side_makes(vector: dict[str, Any]) -> None:
     assert tagged(apply(vector["before"], vector["ops"])) == tagged(vector["after"])
 
 
+@pytest.mark.parametrize("vector", VECTORS["applications"], ids=lambda vector: vector["name"])
+def test_the_vectors_are_what_this_side_does(vector: dict[str, Any]) -> None:
+    kept = copy.deepcopy(vector["value"])
+
+    assert tagged(apply(vector["value"], vector["ops"])) == tagged(vector["result"])
+    assert tagged(vector["value"]) == tagged(kept)
+
+
 @pytest.mark.parametrize("vector", VECTORS["refused"], ids=lambda vector: vector["name"])
 def test_a_patch_that_does_not_fit_is_refused(vector: dict[str, Any]) -> None:
     with pytest.raises(BadInput) as caught:
         apply(vector["value"], vector["ops"])
 
     assert caught.value.fields["path"] == vector["ops"][-1][1]
+
+
+@pytest.mark.parametrize("vector", VECTORS["malformed"], ids=lambda vector: vector["name"])
+def test_what_is_no_operation_is_refused(vector: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="no operation"):
+        apply(vector["value"], vector["ops"])
+
+
+def test_the_vectors_have_every_verb_in_every_section() -> None:
+    verbs = {
+        section: {op[0] for vector in VECTORS[section] for op in vector["ops"] if op}
+        for section in ("differences", "applications", "refused")
+    }
+
+    assert verbs["differences"] == verbs["applications"] == {"set", "del", "splice"}
+    assert verbs["refused"] == {"set", "del", "splice", "move", "add"}
+
+
+@given(plain, plain, plain)
+def test_two_patches_one_after_the_other_are_one(first: Any, second: Any, third: Any) -> None:
+    there, on = diff(first, second), diff(second, third)
+
+    assert tagged(apply(first, [*there, *on])) == tagged(third)
+
+
+@given(plain, st.lists(st.recursive(leaves, st.lists, max_leaves=4), max_size=4))
+def test_any_other_operation_is_refused_or_done_and_harms_nothing(value: Any, ops: list[Any]) -> None:
+    kept = copy.deepcopy(value)
+
+    try:
+        apply(value, ops)
+    except BadInput:
+        pass
+
+    assert tagged(value) == tagged(kept)
+
+
+@pytest.mark.parametrize("grow", [lambda n: list(range(n)), lambda n: [{"n": i, "on": True} for i in range(n)]])
+def test_a_growing_list_is_compared_once_through(monkeypatch: pytest.MonkeyPatch, grow: Any) -> None:
+    seen = []
+    compared = patch.same
+    monkeypatch.setattr(patch, "same", lambda one, other: seen.append(1) or compared(one, other))
+
+    costs = []
+    for size in (1000, 2000):
+        seen.clear()
+        assert [op[:4] for op in diff({"rows": grow(size)}, {"rows": grow(size + 1)})] == [["splice", "/rows", size, 0]]
+        costs.append(len(seen))
+
+    assert costs[1] - costs[0] == costs[0]
+
+
+def test_a_streamed_text_costs_its_characters_and_nothing_else() -> None:
+    tokens = [f"token-{number} " for number in range(5000)]
+    text, sent = "", 0
+
+    for token in tokens:
+        ops = diff({"text": text}, {"text": text + token})
+        sent += sum(len(op[-1]) for op in ops)
+        text += token
+
+    assert sent <= len(text) + patch.SHORT * 3
 
 
 def test_true_is_not_one_and_one_is_not_a_float() -> None:

@@ -18,11 +18,12 @@ from workbench.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Op", "apply", "diff"]
+__all__ = ["Op", "apply", "diff", "keys_of", "same"]
 
 Op = list[Any]
 
 SHORT = 32  # a string this short is set whole: a splice would not be smaller
+LENGTHS = {"set": 3, "del": 2, "splice": 5}
 
 
 def diff(before: Any, after: Any) -> list[Op]:
@@ -35,7 +36,7 @@ def diff(before: Any, after: Any) -> list[Op]:
 def apply(value: Any, ops: list[Op]) -> Any:
     """`value` with the operations done, in order; `value` itself stays as it was and shares what was not touched.
 
-    Raises: BadInput when an operation does not fit the value.
+    Raises: BadInput when an operation does not fit the value, or is none.
     """
     owned: set[int] = set()
     keep: list[Any] = []  # holds what is in `owned`, so that no id is used twice
@@ -49,8 +50,31 @@ def apply(value: Any, ops: list[Op]) -> Any:
         return copy
 
     for op in ops:
+        _must_be_one(op)
         value = _apply(value, op, own)
     return value
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two plain values are equal, types included: True is not 1, and 1 is not 1.0."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return len(one) == len(other) and all(key in other and same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def keys_of(path: str) -> list[str]:
+    """The parts of a JSON pointer, unescaped; none for the root, `""`. Raises: BadInput for what is no pointer."""
+    if path == "":
+        return []
+    if not path.startswith("/") or any(rest[:1] not in ("0", "1") for rest in path.split("~")[1:]):
+        raise BadInput(f"{path!r} is no path; expected a JSON pointer such as '/rows/3/text'", path=path)
+    return [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
 
 
 def _walk(before: Any, after: Any, path: str, ops: list[Op]) -> None:
@@ -62,7 +86,7 @@ def _walk(before: Any, after: Any, path: str, ops: list[Op]) -> None:
         _walk_dict(before, after, path, ops)
     elif isinstance(after, list):
         _walk_list(before, after, path, ops)
-    elif before != after:
+    elif not same(before, after):
         ops.append(_text(before, after, path) if isinstance(after, str) else ["set", path, after])
 
 
@@ -78,10 +102,10 @@ def _walk_dict(before: dict[str, Any], after: dict[str, Any], path: str, ops: li
 def _walk_list(before: list[Any], after: list[Any], path: str, ops: list[Op]) -> None:
     shorter = min(len(before), len(after))
     start = 0
-    while start < shorter and _same(before[start], after[start]):
+    while start < shorter and same(before[start], after[start]):
         start += 1
     end = 0
-    while end < shorter - start and _same(before[-1 - end], after[-1 - end]):
+    while end < shorter - start and same(before[-1 - end], after[-1 - end]):
         end += 1
     removed, inserted = len(before) - end - start, len(after) - end - start
     common = min(removed, inserted)
@@ -115,33 +139,28 @@ def _shared(one: str, other: str) -> int:
     return low
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is other:
-        return True
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return len(one) == len(other) and all(key in other and _same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
-
-
 def _join(path: str, key: str) -> str:
     return f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
-def _split(path: str) -> list[str]:
-    if path == "":
-        return []
-    if not path.startswith("/") or any(rest[:1] not in ("0", "1") for rest in path.split("~")[1:]):
-        raise BadInput(f"{path!r} is no path; expected a JSON pointer such as '/rows/3/text'", path=path)
-    return [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
+def _must_be_one(op: object) -> None:
+    """Raises: BadInput for what has not the shape of an operation."""
+    path = op[1] if isinstance(op, list) and len(op) > 1 else None
+    if not isinstance(op, list) or not isinstance(path, str):
+        raise BadInput(f"{op!r:.80} is no operation; expected e.g. ['set', '/rows/3', 1]", path=path)
+    if LENGTHS.get(str(op[0])) != len(op):
+        raise BadInput(
+            f"{op[0]!r} with {len(op) - 1} parts at {path!r} is no operation; expected set with a path and a value, "
+            "del with a path, or splice with a path, a start, a number to remove, and what to insert",
+            path=path,
+        )
+    if op[0] == "splice" and (type(op[2]) is not int or type(op[3]) is not int):
+        raise BadInput(f"a splice at {path!r} is given in whole numbers, found {op[2]!r} and {op[3]!r}", path=path)
 
 
 def _apply(value: Any, op: Op, own: Callable[[Any], Any]) -> Any:
     kind, path = op[0], op[1]
-    parts = _split(path)
+    parts = keys_of(path)
     if not parts:
         if kind == "del":
             raise BadInput("the root cannot be deleted; set it to another value", path=path)
@@ -160,11 +179,9 @@ def _finish(parent: Any, last: str, op: Op, own: Callable[[Any], Any]) -> None:
         parent[last if isinstance(parent, dict) else _place(parent, last, path)] = op[2]
     elif kind == "del":
         del parent[_place(parent, last, path)]
-    elif kind == "splice":
+    else:
         place = _place(parent, last, path)
         parent[place] = _splice(parent[place], op, own)
-    else:
-        raise BadInput(f"{kind!r} is no operation; expected set, del or splice", path=path)
 
 
 def _splice(value: Any, op: Op, own: Callable[[Any], Any]) -> Any:

@@ -32,7 +32,20 @@ function put(record: { [key: string]: Json }, key: string, value: Json): void {
   Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
+const LENGTHS: { [kind: string]: number } = { set: 3, del: 2, splice: 5 };
+
+function mustBeOne(op: unknown): void {
+  if (!Array.isArray(op) || typeof op[0] !== "string" || typeof op[1] !== "string") {
+    throw new Error(`${JSON.stringify(op)} is no operation`);
+  }
+  if (!Object.hasOwn(LENGTHS, op[0]) || LENGTHS[op[0]] !== op.length) throw new Error(`${op[0]} at ${op[1]} is no operation`);
+  if (op[0] === "splice" && !(Number.isInteger(op[2]) && Number.isInteger(op[3]))) {
+    throw new Error(`a splice at ${op[1]} is given in whole numbers`);
+  }
+}
+
 function applyOne(value: Json, op: Op, owned: Set<object>): Json {
+  mustBeOne(op);
   const [kind, path] = op;
   const parts = split(path);
   if (parts.length === 0) {
@@ -44,7 +57,7 @@ function applyOne(value: Json, op: Op, owned: Set<object>): Json {
   let parent: Container = root;
   for (const part of parts.slice(0, -1)) {
     const inner = own(container(read(parent, part, path), path), owned);
-    write(parent, part, inner, path);
+    write(parent, part, inner);
     parent = inner;
   }
   finish(parent, parts[parts.length - 1] as string, op, owned);
@@ -55,15 +68,13 @@ function finish(parent: Container, last: string, op: Op, owned: Set<object>): vo
   const path = op[1];
   if (op[0] === "set") {
     if (Array.isArray(parent)) read(parent, last, path);
-    write(parent, last, op[2], path);
+    write(parent, last, op[2]);
   } else if (op[0] === "del") {
     read(parent, last, path);
     if (Array.isArray(parent)) parent.splice(Number(last), 1);
     else delete parent[last];
-  } else if (op[0] === "splice") {
-    write(parent, last, splice(read(parent, last, path), op, owned), path);
   } else {
-    throw new Error(`${String(op[0])} is no operation`);
+    write(parent, last, splice(read(parent, last, path), op, owned));
   }
 }
 
@@ -114,7 +125,7 @@ function read(parent: Container, part: string, path: string): Json {
   throw new Error(`${path} leads to nothing`);
 }
 
-function write(parent: Container, part: string, value: Json, _path: string): void {
+function write(parent: Container, part: string, value: Json): void {
   if (Array.isArray(parent)) parent[Number(part)] = value;
   else put(parent, part, value);
 }

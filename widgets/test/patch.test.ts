@@ -14,7 +14,17 @@ describe("patches", () => {
     });
   }
 
-  for (const { name, value, ops } of vectors.refused as unknown as { name: string; value: Json; ops: Op[] }[]) {
+  for (const { name, value, ops, result } of vectors.applications as unknown as { name: string; value: Json; ops: Op[]; result: Json }[]) {
+    test(`do what they say: ${name}`, () => {
+      const held = structuredClone(value);
+
+      assert.deepEqual(apply(value, ops), result);
+      assert.deepEqual(value, held);
+    });
+  }
+
+  const bad = [...vectors.refused, ...vectors.malformed];
+  for (const { name, value, ops } of bad as unknown as { name: string; value: Json; ops: Op[] }[]) {
     test(`are refused when they do not fit: ${name}`, () => {
       assert.throws(() => apply(value, ops));
     });
