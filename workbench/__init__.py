@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from workbench.durable.retries import Retry as Retry
     from workbench.process.calls import Call as Call
     from workbench.process.context import Context as Context
+    from workbench.process.selecting import derive as derive
     from workbench.process.spawn import spawn as spawn
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Retry",
     "ToolContext",
     "Workbench",
+    "derive",
     "durable",
     "process",
     "spawn",
@@ -47,6 +49,7 @@ _HOMES = {
     "Retry": "workbench.durable.retries",
     "ToolContext": "workbench.agents.context",
     "Workbench": "workbench.bench",
+    "derive": "workbench.process.selecting",
     "spawn": "workbench.process.spawn",
     "tool": "workbench.agents.tools",
 }

@@ -40,19 +40,24 @@ class Source(Protocol):
 
 
 class Changes:
-    """A list of listeners, told at most once per loop turn."""
+    """A list of listeners, told at most once per loop turn. `left` is called when the last one stops."""
 
-    __slots__ = ("_due", "_listeners")
+    __slots__ = ("_due", "_left", "_listeners")
 
-    def __init__(self) -> None:
+    def __init__(self, left: Callable[[], None] | None = None) -> None:
         self._listeners: dict[object, Callable[[], None]] = {}
+        self._left = left
         self._due = False
 
     def subscribe(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` after each turn with a change; gives the function that stops it."""
         token = object()
         self._listeners[token] = changed
-        return lambda: self._listeners.pop(token, None) and None
+        return lambda: self._stop(token)
+
+    def _stop(self, token: object) -> None:
+        if self._listeners.pop(token, None) is not None and not self._listeners and self._left is not None:
+            self._left()
 
     def __bool__(self) -> bool:
         return bool(self._listeners)

@@ -4,8 +4,9 @@
   nothing that is shown.
 - Iteration is newest wins: a slow reader misses states, never the last one.
 - The end is published too: iterators then stop after the last value.
+- Who subscribes, iterates or waits is a watcher; a plain read is none.
 
-Source: PROCESSES 1.3, 1.8 and B.4.
+Source: PROCESSES 1.3, 1.8, 1.10 and B.4.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from workbench.events import Changes
 from workbench.plain import PLAIN, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 __all__ = ["States"]
 
@@ -27,14 +28,17 @@ _UNREAD = object()
 class States:
     """The newest state of one process, with the lifecycle changes of it."""
 
-    __slots__ = ("_changes", "_value", "_waiters", "over", "shape", "text", "version")
+    __slots__ = ("_changes", "_iterating", "_value", "_waiters", "left", "over", "shape", "text", "version")
 
     def __init__(self, shape: Shape = PLAIN) -> None:
         self.shape = shape
         self.text: str | None = None
         self.version = 0
         self.over = False
+        self.left: Callable[[], None] | None = None
+        """Called when the last watcher goes."""
         self._changes: Changes | None = None
+        self._iterating = 0
         self._value: Any = None
         self._waiters: list[asyncio.Future[None]] = []
 
@@ -42,8 +46,26 @@ class States:
     def changes(self) -> Changes:
         """What views subscribe to; made when the first one does, because most processes have none."""
         if self._changes is None:
-            self._changes = Changes()
+            self._changes = Changes(self._one_left)
         return self._changes
+
+    @property
+    def watched(self) -> bool:
+        """Whether anyone subscribes, iterates or waits."""
+        return bool(self._iterating or self._changes or self._waiters)
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a state."""
+        return self.text is not None
+
+    def stamp(self) -> int:
+        """What differs whenever the state does."""
+        return self.version
+
+    def subscribe(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` after a state or a flag changed; gives the function that stops it."""
+        return self.changes.subscribe(changed)
 
     @property
     def value(self) -> Any:
@@ -88,11 +110,20 @@ class States:
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         seen = 0
-        while True:
-            if self.version != seen:
-                seen = self.version
-                yield self.value
-            elif self.over:
-                return
-            else:
-                await self.change()
+        self._iterating += 1
+        try:
+            while True:
+                if self.version != seen:
+                    seen = self.version
+                    yield self.value
+                elif self.over:
+                    return
+                else:
+                    await self.change()
+        finally:
+            self._iterating -= 1
+            self._one_left()
+
+    def _one_left(self) -> None:
+        if self.left is not None and not self.watched:
+            self.left()
