@@ -29,7 +29,8 @@ from workbench.durable.runtime import Runtime
 from workbench.errors import BadInput, NoCode, StoreError
 from workbench.loop import Home
 from workbench.process.definition import Definition
-from workbench.process.spawn import spawn
+from workbench.process.drive import Owner, current_owner
+from workbench.process.spawn import spawn_for
 from workbench.store.opening import store_for
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Workbench:
         self.approvals = Approvals(runtime.requests, self.agents, runtime.home, runtime.clock)
         self.closed = False
         self._runtime = runtime
+        self._owner = Owner(runtime.clock)
         self._entered = 0
         self._kept = False
         runtime.decide = self.approvals.command
@@ -137,11 +139,11 @@ class Workbench:
         return self._runtime.lookup(definition, args)
 
     def spawn(self, definition: Definition, /, **args: Any) -> Handle:
-        """Start a process in memory. Raises: BadInput."""
+        """Start a process in memory; it ends with the body it is spawned in, else with the bench. Raises: BadInput."""
         self._check_open()
         if not isinstance(definition, Definition):
             raise BadInput(f"bench.spawn needs a process definition, found {definition!r}; decorate one with @process")
-        return spawn(definition, **args)
+        return spawn_for(current_owner.get() or self._owner, definition, args)
 
     def journal(self, key: str) -> Table:
         """Every message, step and state of a key or run, in order of writing, as a table.
@@ -178,6 +180,7 @@ class Workbench:
             del _open[self.place]
         try:
             self.approvals.close()
+            await self._owner.end()
             await self._runtime.close()
         finally:
             await self.store.close()

@@ -10,8 +10,8 @@ from typing import Any
 from places import Place, settle, until
 
 from workbench import durable
-from workbench.durable.functions import same_code
 from workbench.errors import OwnedElsewhere, StoreBroken
+from workbench.process.code import same_code
 
 
 def worker(effects: Counter[str], gate: asyncio.Event) -> Any:

@@ -356,6 +356,11 @@ class Activation:
         self._cancel_tasks()
         self._wake()
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody here waits for an answer, or for a message of theirs to be in the log."""
+        return bool(self._callers) or (self._last_sent is not None and not self._last_sent.done())
+
     def parked_on_mailbox(self) -> bool:
         """Whether the body waits for a message."""
         return self._taker is not None

@@ -37,13 +37,17 @@ class Attempts:
         self._activation = activation
         self._requests = requests
         self._most = most
+        self.counted = 0
+        """How often the message that failed last has failed, and is not set aside."""
 
     async def count_a_failure(self, delivery: Delivery, why: str) -> None:
         """The body failed in the message. Raises: what the store raises."""
         number = _count(await self._records(delivery)) + 1
         await self._record(delivery, number, why)
+        self.counted = number
         if number >= self._most:
             await self._activation.set_aside(delivery, why)
+            self.counted = 0
 
     async def count_a_death(self) -> None:
         """The last host died in the first message that waits, unless the message was parked, asleep or moving on."""

@@ -22,6 +22,7 @@ from workbench.loop import Home
 from workbench.plain import PLAIN, Shape, decode, encode, shape_of
 from workbench.process.calls import Call
 from workbench.process.drive import Cancelled, Owner
+from workbench.process.holds import Holding
 from workbench.process.spawn import spawn_for
 from workbench.store.journal import StepRecord
 
@@ -65,7 +66,7 @@ class DurableReply:
         self._activation.answer(self._id, value)
 
 
-class DurableContext(Generic[M, S]):
+class DurableContext(Holding, Generic[M, S]):
     """The inside face of one activation."""
 
     def __init__(
@@ -79,10 +80,11 @@ class DurableContext(Generic[M, S]):
         pool: Executor,
         requests: Requests,
     ) -> None:
+        super().__init__()
         self.restored = restored
         """The last committed state, or None; what `migrate` made of it if it was of another version."""
         self.cancelled = Cancelled()
-        self.owner = Owner()
+        self.owner = Owner(clock)
         self._activation = activation
         self._messages = messages
         self._publish = publish

@@ -31,8 +31,23 @@ class DurableDefinition(Definition):
         version: int = 0,
         migrate: Migrate | None = None,
         max_attempts: int = 3,
+        restart: str = "never",
+        max_restarts: int | None = 3,
+        window: float | None = None,
+        backoff: float = 0.0,
+        evict: float | None = None,
+        quiet: bool = False,
     ) -> None:
-        super().__init__(body, name=name)
+        super().__init__(
+            body,
+            name=name,
+            restart=restart,
+            max_restarts=max_restarts,
+            window=window,
+            backoff=backoff,
+            evict=evict,
+            quiet=quiet,
+        )
         if type(version) is not int or version < 0:
             raise BadInput(f"version of {self.name} is a whole number from 0, found {version!r}")
         if type(max_attempts) is not int or max_attempts < 1:
@@ -65,14 +80,33 @@ def durable(
     version: int = 0,
     migrate: Migrate | None = None,
     max_attempts: int = 3,
+    restart: str = "never",
+    max_restarts: int | None = 3,
+    window: float | None = None,
+    backoff: float = 0.0,
+    evict: float | None = None,
+    quiet: bool = False,
 ) -> Callable[[Body], DurableDefinition]:
     """Make an async generator function a durable process definition.
 
     `key` is a template over the body's parameters, e.g. "order:{id}". `version` numbers the shape of the state;
     `migrate(state, version)` turns an older one into this one when it is loaded. A message that fails `max_attempts`
-    times is set aside.
+    times is set aside. `restart`, `max_restarts` and `window` are those of `process`, for a body that fails outside any
+    message; `backoff` holds for failed messages too. `evict` is after how many idle seconds it leaves memory, where a
+    sleeping one is idle: its deadline brings it back. `quiet` is that of `process`.
     Raises: BadInput for an option that cannot be.
     """
     return lambda body: DurableDefinition(
-        body, key=key, name=name, version=version, migrate=migrate, max_attempts=max_attempts
+        body,
+        key=key,
+        name=name,
+        version=version,
+        migrate=migrate,
+        max_attempts=max_attempts,
+        restart=restart,
+        max_restarts=max_restarts,
+        window=window,
+        backoff=backoff,
+        evict=evict,
+        quiet=quiet,
     )

@@ -14,7 +14,6 @@ import asyncio
 import inspect
 from contextvars import copy_context
 from functools import partial
-from types import CellType
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import StepMisuse
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from concurrent.futures import Executor, Future
 
-__all__ = ["call_with_key", "in_thread", "is_async", "same_code"]
+__all__ = ["call_with_key", "in_thread", "is_async"]
 
 _KEY_NAMES = frozenset(("key", "idempotency_key"))
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
@@ -114,20 +113,3 @@ def _guarded(function: Callable[..., Any], args: tuple[Any, ...], name: str) -> 
             f"step {name!r} needs the event loop, and a plain function runs in a thread; write it as async def",
             name=name,
         ) from error
-
-
-def same_code(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
-    """Whether two functions do the same: made from the same lines over the same things."""
-    if getattr(one, "__code__", None) != getattr(other, "__code__", other):
-        return False
-    return all(
-        a is b or (type(a) is str and a == b) for a, b in zip(_closed_over(one), _closed_over(other), strict=True)
-    )
-
-
-def _closed_over(function: Callable[..., Any]) -> list[Any]:
-    cells = getattr(function, "__closure__", None) or ()
-    return [cell.cell_contents for cell in cells if cell != _EMPTY]
-
-
-_EMPTY = CellType()

@@ -14,9 +14,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.durable import inspecting
+from workbench.durable.busy import at_work, is_busy
+from workbench.durable.failures import Failures
 from workbench.durable.life import Life
 from workbench.durable.receipt import Receipt
 from workbench.durable.sending import Outbox, Sent, link, post
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from workbench.durable.context import DurableContext
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.runtime import Runtime
+    from workbench.process.supervision import Budget
     from workbench.store.journal import Host
 
 __all__ = ["DurableProcess"]
@@ -60,6 +64,7 @@ class DurableProcess(Handle):
         self._epoch: int | None = None  # of the life that has not said how it ended
         self._how = self._by = ""
         self._anew = self._beside = False
+        self._failures = Failures(key, definition, runtime.clock)
 
     def cast(self, message: Any) -> Receipt:
         """Post a message at once; await the receipt for its number, once it is in the journal. Raises: NotPlain."""
@@ -107,6 +112,33 @@ class DurableProcess(Handle):
     def pending(self) -> int:
         """Messages in the journal that the body has not asked for."""
         return len(self.activation.inbox) if self.activation is not None else 0
+
+    @property
+    def working(self) -> bool:
+        if self.elsewhere is not None or self._status in ENDED:
+            return False
+        return self._is_at_work() and (self.activation is None or not self.activation.parked_on_mailbox())
+
+    @property
+    def busy(self) -> bool:
+        if self._outbox or self.activation is None or self.context is None:
+            return self._is_at_work()
+        return self.context.held > 0 or is_busy(self.activation)
+
+    @property
+    def restarts(self) -> Budget:
+        return self._failures.restarts.budget
+
+    @property
+    def attempts(self) -> int:
+        """How often the message that failed last has failed; 0 once it was handled or set aside."""
+        return self._failures.attempts(None if self.activation is None else self.activation.cursor)
+
+    @property
+    def next_wake(self) -> float | None:
+        """When the journal wakes the key if nothing does before, in UTC seconds, or None."""
+        info = next(iter(self._runtime.store.keys_now(key=self.key)), None)
+        return None if info is None else info.wake_at
 
     @property
     def epoch(self) -> int | None:
@@ -165,7 +197,7 @@ class DurableProcess(Handle):
             if not self._beside:
                 await self.threads.over()
             while await self._live_once():
-                pass
+                await self._failures.pause()
         except asyncio.CancelledError:
             if self._is_ours():
                 self._how = self._how or "disposed"
@@ -219,6 +251,7 @@ class DurableProcess(Handle):
         return await life.drive(self.args)
 
     def _published(self, text: str) -> None:
+        self.error = None
         self.states.publish(text)
         self._become("running")
 
@@ -238,7 +271,7 @@ class DurableProcess(Handle):
             log.error("%s failed while it ended: %r", self.key, error, exc_info=error)
         if outcome.how == "crashed" and error is not None and not self._how:
             try:
-                again = await life.count_a_failure(error)
+                again = await self._failures.begins_again(life, error)
             except (Exception, Fenced, StoreBroken) as failure:
                 error = activation.write_failed(failure) if isinstance(failure, Exception) else failure
         if isinstance(error, Fenced) and not self._how:
@@ -248,8 +281,9 @@ class DurableProcess(Handle):
         activation.end_calls(self._end_of_calls(outcome, error))
         if self._how or isinstance(error, Fenced):
             return False
-        if again:
+        if again and error is not None:
             self.error = error
+            self._failures.tell(error, again=True)
             self._become("restarting")
         elif error is None or outcome.how == "disposed":
             await self._release(outcome.how)
@@ -271,6 +305,7 @@ class DurableProcess(Handle):
     def _crash(self, error: BaseException) -> None:
         self.error = error
         log.error("%s crashed: %r", self.key, error, exc_info=error)
+        self._failures.tell(error, again=False)
         self._runtime.live.pop(self.key, None)
         self._become("crashed")
 
@@ -324,8 +359,12 @@ class DurableProcess(Handle):
             activation.close()
             if not parked:
                 task.cancel()
-        elif self.threads.awaited:
+        elif self.threads.awaited or self._failures.pausing:
             task.cancel()
+        await self._over(task, how, by)
+
+    async def _over(self, task: asyncio.Task[None], how: str, by: str) -> None:
+        """Return when the life that was told to end is over, or given up on."""
         done, _ = await asyncio.wait([task], timeout=GRACE)
         if not done:
             task.cancel()
@@ -338,10 +377,37 @@ class DurableProcess(Handle):
             self._task = None
             self.threads.add([task])
             await self._release(how, by)
+            if self._anew and how != "closed":
+                self.start()
 
     async def replace(self, definition: DurableDefinition) -> None:
-        """Go on under another definition of the same name, from the last commit."""
+        """Go on under another definition of the same name, from the last commit.
+
+        A message at work is finished first, under the old code, whose next life is then under the new one; one that
+        sleeps or waits for a person goes on under the new code at once.
+        """
         self.use(definition)
+        activation = self.activation
+        if activation is not None and at_work(activation, self._runtime.requests):
+            activation.changed = partial(self._replace_after, activation)
+        else:
+            await self._replaced()
+
+    def _replace_after(self, activation: Activation) -> None:
+        """Something of the message in hand has changed: replace the life if it is at work no more."""
+        self.states.tell()
+        if self._how or activation is not self.activation or at_work(activation, self._runtime.requests):
+            return
+        activation.changed = self.states.tell
+        if activation.in_hand is None and self._task is not None:
+            self._how = "replaced"
+            activation.close()  # before the body asks for the next message
+            self.start()  # once this life is over
+            self._runtime.home.start(self._over(self._task, "replaced", ""), name=f"replace {self.key}")
+        else:
+            self._runtime.home.start(self._replaced(), name=f"replace {self.key}")
+
+    async def _replaced(self) -> None:
         await self.end("replaced", "")
         self.start()
 
@@ -349,6 +415,7 @@ class DurableProcess(Handle):
         """Take the definition for the next activation."""
         self.definition = definition
         self.states.shape = definition.shapes[1]
+        self._failures.use(definition)
 
     async def recover(self, *, beside: bool = False) -> None:
         """Activate the key again, from the journal.

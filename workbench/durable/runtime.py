@@ -16,12 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from workbench.durable.answers import hear
-from workbench.durable.functions import same_code
 from workbench.durable.process import DurableProcess
 from workbench.durable.requests import Requests
 from workbench.errors import BadInput, Fenced, NoCode, ProcessEnded
 from workbench.events import Changes
 from workbench.plain import decode, digest, encode
+from workbench.process.code import same_code
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

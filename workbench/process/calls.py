@@ -25,29 +25,29 @@ _KEPT_BY_CALL_ALONE = 2  # the call's own slot, and getrefcount's argument
 class Reply:
     """Answers one call. Calling it a second time is refused."""
 
-    __slots__ = ("_future", "_message", "_name")
+    __slots__ = ("_message", "_name", "future")
 
     def __init__(self, future: asyncio.Future[Any], name: str, message: object) -> None:
-        self._future = future
+        self.future = future
         self._name = name
         self._message = message
 
     @property
     def answered(self) -> bool:
         """Whether the caller has its answer, or its failure, or went away."""
-        return self._future.done()
+        return self.future.done()
 
     def __call__(self, value: object = None) -> None:
         """Give the caller `value`. Raises: CallRefused when the call was answered before."""
-        if self._future.cancelled():
+        if self.future.cancelled():
             return
-        if self._future.done():
+        if self.future.done():
             raise CallRefused(f"{self._name} answered the call {self._message!r} already; one call has one answer")
-        self._future.set_result(value)
+        self.future.set_result(value)
 
     def fail(self, error: BaseException) -> None:
         """Fail the caller with `error`, unless it has its answer."""
-        fail(self._future, error)
+        fail(self.future, error)
 
     def refuse(self) -> None:
         """Fail the caller because nothing takes its message."""
@@ -57,9 +57,9 @@ class Reply:
         return CallRefused(f"{self._name} has no case for {self._message!r}; nothing was done", name=self._name)
 
     def __del__(self) -> None:
-        loop = self._future.get_loop()
-        if not self._future.done() and not loop.is_closed():  # soon: the end of its process has the first word
-            loop.call_soon_threadsafe(fail, self._future, self._refusal())
+        loop = self.future.get_loop()
+        if not self.future.done() and not loop.is_closed():  # soon: the end of its process has the first word
+            loop.call_soon_threadsafe(fail, self.future, self._refusal())
 
 
 def fail(future: asyncio.Future[Any], error: BaseException) -> None:

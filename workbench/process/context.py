@@ -6,15 +6,19 @@ PROCESSES 1.2.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from workbench.errors import CallRefused
+from workbench.errors import CallRefused, Disposed
 from workbench.process.calls import Call
-from workbench.process.drive import Cancelled, Owner
+from workbench.process.drive import SYSTEM, Cancelled, Owner
+from workbench.process.holds import Holding
+from workbench.process.mailbox import PAUSE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
+    from workbench.clock import Clock
     from workbench.process.definition import Definition
     from workbench.process.handle import Handle
     from workbench.process.mailbox import Mailbox
@@ -25,41 +29,64 @@ M = TypeVar("M")
 S = TypeVar("S")
 
 
-class Context(Generic[M, S]):
-    """The inside face of one instance. A restarted process gets a fresh one, with the same mailbox."""
+class Context(Holding, Generic[M, S]):
+    """The inside face of one instance. A restarted process gets a fresh one, with the same mailbox.
 
-    __slots__ = ("_in_hand", "_mailbox", "_name", "cancelled", "owner")
+    `works` hears whether the body is at work on a message or waits for one.
+    """
 
-    def __init__(self, name: str, mailbox: Mailbox[Any]) -> None:
+    __slots__ = ("_mailbox", "_name", "_over", "_works", "cancelled", "in_hand", "owner")
+
+    def __init__(self, name: str, mailbox: Mailbox[Any], works: Callable[[bool], None], clock: Clock = SYSTEM) -> None:
+        super().__init__()
         self._name = name
         self._mailbox = mailbox
-        self._in_hand: Any = None
+        self._works = works
+        self._over = False
+        self.in_hand: Any = None
         self.cancelled = Cancelled()
-        self.owner = Owner()
+        self.owner = Owner(clock)
 
     def __aiter__(self) -> Context[M, S]:
         return self
 
     async def __anext__(self) -> Any:
-        self._finish()
-        message = await self._mailbox.take()
-        self._in_hand = message
+        message = self.in_hand = await self._take()
+        self._works(True)
         return message
 
     async def latest(self) -> AsyncIterator[Any]:
         """Iterate skipping to the newest: older casts are dropped, older calls are refused to their callers."""
         while True:
-            self._finish()
             try:
-                message = await self._mailbox.take()
+                message = await self._take()
             except StopAsyncIteration:
                 return
             if len(self._mailbox):
                 skipped = [message, *self._mailbox.skip_to_newest(lambda _: True)]
                 message = await self._mailbox.take()
                 self._refuse(skipped)
-            self._in_hand = message
+            self.in_hand = message
+            self._works(True)
             yield message
+
+    async def _take(self) -> Any:
+        """The next message; the one in hand is finished first.
+
+        Raises: StopAsyncIteration at the end of this instance; Disposed, each time later, for who asks on, so that a
+        body that begins its iteration again and again ends and does not take the loop with it.
+        """
+        self._finish()
+        if self._over:
+            await asyncio.sleep(PAUSE)
+            raise Disposed("the instance has ended, and its body asks on")
+        if not len(self._mailbox):
+            self._works(False)
+        try:
+            return await self._mailbox.take()
+        except StopAsyncIteration:
+            self._over = True
+            raise
 
     def cast(self, message: M) -> None:
         """Post a message to this process itself, behind what waits."""
@@ -73,7 +100,7 @@ class Context(Generic[M, S]):
 
     def _finish(self) -> None:
         """The handler of the message in hand has ended: a call that nobody kept is refused."""
-        done, self._in_hand = self._in_hand, None
+        done, self.in_hand = self.in_hand, None
         if type(done) is Call and not done.reply.answered and not done.kept():
             done.reply.refuse()
 

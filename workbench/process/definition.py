@@ -10,17 +10,18 @@ Source: PROCESSES 1.1, RECIPES "Processes and the API".
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, overload
 
 from workbench.errors import BadInput
 from workbench.plain import PLAIN, Shape, shape_of
+from workbench.process.supervision import Policy
 
 __all__ = ["Body", "Definition", "process"]
 
 Body = Callable[..., AsyncGenerator[Any, None]]
-RESTARTS = ("never", "on-crash")
 
 
 class Definition:
@@ -35,26 +36,29 @@ class Definition:
         *,
         name: str | None = None,
         restart: str = "never",
-        max_restarts: int = 3,
+        max_restarts: int | None = 3,
+        window: float | None = None,
+        backoff: float = 0.0,
         mailbox: int | None = None,
         initial: Any = None,
+        evict: float | None = None,
+        quiet: bool = False,
     ) -> None:
         if not inspect.isasyncgenfunction(body):
             raise BadInput(
                 f"{body!r} is no process body; write an async generator function: async def …(ctx, …) with a yield"
             )
-        if restart not in RESTARTS:
-            raise BadInput(f"restart is one of {RESTARTS}, found {restart!r}")
-        if type(max_restarts) is not int or max_restarts < 0:
-            raise BadInput(f"max_restarts is a whole number from 0, found {max_restarts!r}")
         if mailbox is not None and (type(mailbox) is not int or mailbox < 0):
             raise BadInput(f"mailbox is a whole number from 0, or None for no bound, found {mailbox!r}")
+        if evict is not None and not (type(evict) in (int, float) and 0 <= evict < math.inf):
+            raise BadInput(f"evict is a number of seconds from 0, or None for never, found {evict!r}")
+        self.policy = Policy(restart, max_restarts, window, backoff)
         self.body = body
         self.name = name or body.__name__
-        self.restart = restart
-        self.max_restarts = max_restarts
         self.mailbox = mailbox
         self.initial = initial
+        self.evict = evict
+        self.quiet = quiet
         self.signature = inspect.signature(body)
         self._shapes: tuple[Shape, Shape] | None = None
         self.__doc__ = body.__doc__
@@ -95,9 +99,13 @@ def process(body: Body, /) -> Definition: ...
 def process(
     *,
     restart: str = ...,
-    max_restarts: int = ...,
+    max_restarts: int | None = ...,
+    window: float | None = ...,
+    backoff: float = ...,
     mailbox: int | None = ...,
     initial: Any = ...,
+    evict: float | None = ...,
+    quiet: bool = ...,
     name: str | None = ...,
 ) -> Callable[[Body], Definition]: ...
 
@@ -105,8 +113,11 @@ def process(
 def process(body: Body | None = None, /, **options: Any) -> Definition | Callable[[Body], Definition]:
     """Make an async generator function a process definition.
 
-    `restart` is "never" or "on-crash" (at most `max_restarts` times); `mailbox` bounds the messages that wait,
-    dropping the oldest; `initial` is the state before the first yield. Raises: BadInput for an option that cannot be.
+    `restart` is "never" or "on-crash": at most `max_restarts` times (None for no bound) within `window` seconds (None
+    for the whole life), waiting `backoff` seconds before the first and twice as long before each further one. `mailbox`
+    bounds the messages that wait, dropping the oldest; `initial` is the state before the first yield. `evict` is after
+    how many idle seconds an instance that was looked up ends (None for never). Observers of crashes are not told of a
+    `quiet` one. Raises: BadInput for an option that cannot be.
     """
     if body is not None:
         return Definition(body)

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.clock import Clock, SystemClock
 from workbench.errors import Disposed, Signal
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
     from workbench.process.handle import Handle
 
-__all__ = ["Cancelled", "Outcome", "Owner", "current_owner", "drive"]
+__all__ = ["SYSTEM", "Cancelled", "Outcome", "Owner", "current_owner", "drive"]
+
+SYSTEM = SystemClock()
+MANY = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,18 @@ class Cancelled:
 
 
 class Owner:
-    """What owns children: one instance of a process. They end when it ends, after its own `finally`."""
+    """What owns children: one instance of a process. They end when it ends, after its own `finally`.
 
-    __slots__ = ("_children", "ended")
+    They live by its clock.
+    """
 
-    def __init__(self) -> None:
-        self._children: list[Handle] | None = None
+    __slots__ = ("_children", "_look_at", "clock", "ended")
+
+    def __init__(self, clock: Clock = SYSTEM) -> None:
+        self.clock = clock
         self.ended = False
+        self._children: list[Handle] | None = None
+        self._look_at = MANY
 
     def adopt(self, child: Handle) -> None:
         """Own `child`; one that comes after the end is disposed at once."""
@@ -67,6 +76,9 @@ class Owner:
         if self._children is None:
             self._children = []
         self._children.append(child)
+        if len(self._children) >= self._look_at:  # those that have ended are for nobody to keep
+            self._children = [one for one in self._children if not one.states.over]
+            self._look_at = max(MANY, 2 * len(self._children))
 
     async def end(self) -> None:
         """Dispose the children and wait for their finalizers."""

@@ -3,6 +3,7 @@
 - One body takes; anyone posts. A message posted to a body that waits is handed over without queueing.
 - A bound drops the oldest message; whoever dropped it hears of it, so a dropped call can fail its caller.
 - Closing ends the iteration of a body that waits; what is posted afterwards is dropped.
+- An interruption ends one iteration, and what waits stays for who takes next.
 
 Source: PROCESSES 1.4. Knows nothing of calls, journals or bodies.
 """
@@ -13,7 +14,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from workbench.errors import BadInput, Disposed
+from workbench.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,16 +33,16 @@ class Mailbox(Generic[M]):
     `bound` is the most it holds (None for no bound); `dropped` is called with what falls out.
     """
 
-    __slots__ = ("_bound", "_dropped", "_messages", "_taker", "_told", "closed")
+    __slots__ = ("_dropped", "_interrupted", "_messages", "_taker", "bound", "closed")
 
     def __init__(self, bound: int | None = None, dropped: Callable[[M], None] | None = None) -> None:
         if bound is not None and (type(bound) is not int or bound < 0):
             raise BadInput(f"a mailbox bound is a whole number from 0, or None, found {bound!r}")
-        self._bound = bound
+        self.bound = bound
         self._dropped = dropped
         self._messages: deque[M] = deque()
         self._taker: asyncio.Future[None] | None = None
-        self._told = False
+        self._interrupted = False
         self.closed = False
 
     def __len__(self) -> int:
@@ -61,18 +62,14 @@ class Mailbox(Generic[M]):
         taken = self._taker is not None  # the oldest is on its way to who waits
         if taken:
             self._wake()
-        if self._bound is not None and len(self._messages) > self._bound + taken:
+        if self.bound is not None and len(self._messages) > self.bound + taken:
             oldest = self._messages[taken]
             del self._messages[taken]
             self._drop(oldest)
 
     async def take(self) -> M:
-        """The oldest message, waited for.
-
-        Raises: StopAsyncIteration once closed; Disposed, each time later, for who asks on, so that a body that begins
-        its iteration again and again ends and does not take the loop with it.
-        """
-        while not self.closed:
+        """The oldest message, waited for. Raises: StopAsyncIteration once closed, or interrupted."""
+        while not (self.closed or self._interrupted):
             if self._messages:
                 return self._messages.popleft()
             self._taker = asyncio.get_running_loop().create_future()
@@ -80,11 +77,21 @@ class Mailbox(Generic[M]):
                 await self._taker
             finally:
                 self._taker = None
-        if self._told:
-            await asyncio.sleep(PAUSE)
-            raise Disposed("the process was disposed, and its body asks on")
-        self._told = True
+        self._interrupted = False
         raise StopAsyncIteration
+
+    def interrupt(self) -> None:
+        """End the iteration of who waits, or of who asks next; the messages stay."""
+        self._interrupted = True
+        self._wake()
+
+    def begin(self) -> None:
+        """Forget an interruption that nobody heard."""
+        self._interrupted = False
+
+    def waiting(self) -> list[M]:
+        """The messages that wait, oldest first."""
+        return list(self._messages)
 
     def skip_to_newest(self, skippable: Callable[[M], bool]) -> list[M]:
         """Take out everything before the newest message that `skippable` allows to go; gives what was taken out."""

@@ -18,14 +18,18 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import CallRefused, ProcessEnded, Signal
 from workbench.loop import Home
 from workbench.process.calls import Call, Reply, fail
+from workbench.process.code import same_code
 from workbench.process.context import Context
-from workbench.process.drive import Outcome, Owner, current_owner, drive
+from workbench.process.crashes import Crash, report
+from workbench.process.drive import SYSTEM, Outcome, Owner, current_owner, drive
 from workbench.process.handle import ENDED, Handle
 from workbench.process.mailbox import Mailbox
+from workbench.process.supervision import Budget, Restarts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator
 
+    from workbench.clock import Clock
     from workbench.process.definition import Definition
 
 __all__ = ["GRACE", "Process", "spawn", "spawn_for"]
@@ -44,9 +48,11 @@ def spawn(definition: Definition, /, **args: Any) -> Process:
     return spawn_for(current_owner.get(), definition, args)
 
 
-def spawn_for(owner: Owner | None, definition: Definition, args: dict[str, Any]) -> Process:
-    """`spawn` with the owner named."""
-    child = Process(definition, definition.bind(args))
+def spawn_for(
+    owner: Owner | None, definition: Definition, args: dict[str, Any], *, clock: Clock | None = None
+) -> Process:
+    """`spawn` with the owner named, whose clock the process lives by unless another is given."""
+    child = Process(definition, definition.bind(args), clock or (SYSTEM if owner is None else owner.clock))
     if owner is not None:
         owner.adopt(child)
     return child
@@ -67,25 +73,50 @@ class Ended:
 class Process(Handle):
     """A process in memory."""
 
-    __slots__ = ("_args", "_calls", "_context", "_definition", "_mailbox", "_restarts", "_task", "_warned")
+    __slots__ = (
+        *("_args", "_begun", "_calls", "_clock", "_context", "_definition", "_mailbox", "_replaced", "_restarts"),
+        *("_task", "_warned", "_working"),
+    )
 
-    def __init__(self, definition: Definition, args: dict[str, Any]) -> None:
+    def __init__(self, definition: Definition, args: dict[str, Any], clock: Clock = SYSTEM) -> None:
         super().__init__(definition.name, definition.shapes[1])
         self._definition = definition
         self._args = args
+        self._clock = clock
         self._calls: set[asyncio.Future[Any]] = set()
         self._mailbox: Mailbox[Any] = Mailbox(definition.mailbox, self._dropped)
-        self._context: Context[Any, Any] = Context(self.name, self._mailbox)
-        self._restarts = 0
-        self._warned = False
+        self._context = self._fresh_context()
+        self._restarts: Restarts | None = None
+        self._begun = self._replaced = self._warned = False
+        self._working = True
         if definition.initial is not None:
             self.states.publish(self.states.shape.encode(definition.initial, "state"))
         self._task = Home.of_running().start(self._run(), name=f"process {self.name}")
 
     @property
+    def definition(self) -> Definition:
+        """What it is an instance of."""
+        return self._definition
+
+    @property
     def pending(self) -> int:
         """Messages that wait in the mailbox."""
         return len(self._mailbox)
+
+    @property
+    def working(self) -> bool:
+        return self._working
+
+    @property
+    def busy(self) -> bool:
+        return self._status not in ENDED and bool(self._calls or self._context.held)
+
+    @property
+    def restarts(self) -> Budget:
+        return (self._restarts or Restarts(self._definition.policy, self._clock)).budget
+
+    def details(self) -> dict[str, Any]:
+        return {**super().details(), "pending": self.pending}
 
     def cast(self, message: Any) -> Awaitable[int]:
         """Post a message; a process that has ended drops it. Awaiting it gives 0: there is no journal."""
@@ -122,53 +153,128 @@ class Process(Handle):
                 self._task.cancel()
         return Ended(self._task)
 
+    def replace(self, definition: Definition) -> None:
+        """Go on under another definition, from the arguments, with the same mailbox and the last state on show.
+
+        A message in hand is finished first, under the old code; a body that waits for anything else is cancelled.
+        Where the code is the same nothing is disturbed.
+        """
+        same = same_code(self._definition.body, definition.body)
+        self._definition = definition
+        self._mailbox.bound = definition.mailbox
+        self._restarts = None
+        if self._status not in ENDED:
+            self.states.shape = definition.shapes[1]
+            if self._begun and not same and not self._replaced:
+                self._leave()
+
+    def _leave(self) -> None:
+        """End this instance for the next one."""
+        self._replaced = True
+        if self._mailbox.parked or self._context.in_hand is not None:
+            self._mailbox.interrupt()
+        else:
+            self._task.cancel()
+
     async def _run(self) -> None:
-        current_owner.set(self._context.owner)
+        self._begun = True
         while True:
+            current_owner.set(self._context.owner)
             try:
                 body = self._definition.body(self._context, **self._args)
                 outcome = await drive(body, self._publish, lambda: self._status == "disposed")
             except asyncio.CancelledError:  # disposed before the body's first line
                 outcome = Outcome("disposed")
+            except Exception as error:  # arguments of before that a replaced body does not take
+                outcome = Outcome("crashed", error)
             if not await self._after(outcome):
                 return
 
     async def _after(self, outcome: Outcome) -> bool:
         """End the instance; gives whether the next one begins."""
         self._context.cancelled.set()
+        self._context.in_hand = None
+        replaced = self._replaced and self._status != "disposed"
         error = outcome.error if outcome.how in ("crashed", "signalled") else None
-        again = (
-            error is not None
-            and self._definition.restart == "on-crash"
-            and self._restarts < self._definition.max_restarts
-        )
+        again = replaced or (error is not None and self._may_restart())
         if error is not None:
-            self.error = error
-            log.error("%s crashed: %r", self.name, error, exc_info=error)
+            self._crashed(error, again)
         elif outcome.error is not None and not isinstance(outcome.error, Signal):
             log.error("%s failed while it ended: %r", self.name, outcome.error, exc_info=outcome.error)
         status = {"done": "done", "disposed": "disposed"}.get(outcome.how, "crashed")
-        self._fail_calls(error or ProcessEnded(f"{self.name} ended before it answered", name=self.name, status=status))
+        self._working = again
+        if again:
+            self._become("restarting")
+        self._fail_calls(error, "replaced" if replaced else status, queued=error is not None or not replaced)
         if not again:
             self._become(status)
             self._mailbox.close()
-        await self._context.owner.end()
+        try:
+            await self._context.owner.end()
+            if again and self._restarts is not None:
+                await self._restarts.pause()
+        except asyncio.CancelledError:
+            return self._cut_between(replaced)
         if again:
-            self._restarts += 1
-            self._become("restarting")
-            self._context = Context(self.name, self._mailbox)
-            current_owner.set(self._context.owner)
-        return again
+            self._begin_anew()
+        return again and self._status != "disposed"
 
-    def _fail_calls(self, reason: BaseException) -> None:
-        """Fail every caller; their messages are for nobody any more, casts stay."""
-        self._mailbox.remove(lambda message: type(message) is Call)
-        for future in list(self._calls):
-            fail(future, reason)
+    def _cut_between(self, replaced: bool) -> bool:
+        """It was cancelled between two instances: disposed, replaced once more, or its loop ends."""
+        if self._replaced and self._status != "disposed" and not replaced:
+            self._task.uncancel()
+            self._begin_anew()
+            return True
+        self._become("disposed")
+        self._mailbox.close()
+        return False
+
+    def _begin_anew(self) -> None:
+        self._replaced = False
+        self._mailbox.begin()
+        self._context = self._fresh_context()
+
+    def _fresh_context(self) -> Context[Any, Any]:
+        return Context(self.name, self._mailbox, self._works, self._clock)
+
+    def _works(self, working: bool) -> None:
+        if working != self._working and self._status not in ENDED:
+            self._working = working
+            self.states.tell()
+
+    def _may_restart(self) -> bool:
+        if self._status == "disposed" or self._definition.policy.restart == "never":
+            return False
+        if self._restarts is None:
+            self._restarts = Restarts(self._definition.policy, self._clock)
+        return self._restarts.take()
+
+    def _crashed(self, error: BaseException, again: bool) -> None:
+        self.error = error
+        log.error("%s crashed: %r", self.name, error, exc_info=error)
+        if not again and self._restarts is not None:
+            words = f"{self.name} has spent {self._restarts.budget}, and does not begin again"
+            error.add_note(words)
+            log.error("%s", words)
+        if not self._definition.quiet:
+            report(Crash(self.name, error, again))
+
+    def _fail_calls(self, error: BaseException | None, status: str, *, queued: bool) -> None:
+        """Fail the callers, and unless those that are `queued` may wait on, take out their messages; casts stay."""
+        stay = set()
+        if queued:
+            self._mailbox.remove(lambda message: type(message) is Call)
+        else:
+            stay = {message.reply.future for message in self._mailbox.waiting() if type(message) is Call}
+        words = f"{self.name} was replaced before it answered" if status == "replaced" else None
+        words = words or f"{self.name} ended before it answered"
+        for future in self._calls - stay:
+            fail(future, error or ProcessEnded(words, name=self.name, status=status))
 
     def _publish(self, state: Any) -> None:
-        self.states.publish(self.states.shape.encode(state, "state"))
+        self._working = False
         self.error = None
+        self.states.publish(self.states.shape.encode(state, "state"))
         self._become("running")
 
     def _dropped(self, message: Any) -> None:

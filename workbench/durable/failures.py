@@ -1,0 +1,79 @@
+"""Failures: what becomes of a durable body that raised, and how long it waits before it begins again.
+
+- A failure in a message is the message's: it is counted in the journal, and set aside after its attempts.
+- A failure outside any message is the body's: the supervision of its definition says whether it begins again.
+- Either way the next life waits as long as the back-off says.
+
+Source: DESIGN rule 7, PROCESSES B.2 (3) and B.4. Knows nothing of claims, callers or what a life is made of.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from workbench.process.crashes import Crash, report
+from workbench.process.supervision import Restarts
+
+if TYPE_CHECKING:
+    from workbench.clock import Clock
+    from workbench.durable.definition import DurableDefinition
+    from workbench.durable.life import Life
+
+__all__ = ["Failures"]
+
+log = logging.getLogger("workbench")
+
+
+class Failures:
+    """The failures of one durable process."""
+
+    __slots__ = ("_clock", "_counted", "_definition", "_key", "_seq", "pausing", "restarts")
+
+    def __init__(self, key: str, definition: DurableDefinition, clock: Clock) -> None:
+        self.restarts = Restarts(definition.policy, clock)
+        self.pausing = False
+        self._key = key
+        self._definition = definition
+        self._clock = clock
+        self._seq = self._counted = 0
+
+    def use(self, definition: DurableDefinition) -> None:
+        """Take another definition; one with another policy begins its count anew."""
+        self._definition = definition
+        if definition.policy != self.restarts.policy:
+            self.restarts = Restarts(definition.policy, self._clock)
+
+    def attempts(self, cursor: int | None) -> int:
+        """How often the message that failed last has failed; 0 once the cursor has passed it."""
+        return 0 if cursor is not None and cursor >= self._seq else self._counted
+
+    async def begins_again(self, life: Life, error: BaseException) -> bool:
+        """Count a failure of the body; gives whether another life follows. Raises: what the store raises."""
+        in_hand = life.activation.in_hand
+        if in_hand is not None:
+            again = await life.count_a_failure(error)
+            self._seq, self._counted = in_hand.seq, life.attempts.counted
+            if self._counted:
+                self.restarts.delay(self._counted)
+            return again
+        if self.restarts.policy.restart == "never":
+            return False
+        if self.restarts.take():
+            log.error("%s failed outside any message and begins again: %r", self._key, error, exc_info=error)
+            return True
+        error.add_note(f"{self._key!r} has spent {self.restarts.budget}, and does not begin again by itself")
+        return False
+
+    def tell(self, error: BaseException, *, again: bool) -> None:
+        """Tell the observers of crashes, unless the definition is quiet."""
+        if not self._definition.quiet:
+            report(Crash(self._key, error, again))
+
+    async def pause(self) -> None:
+        """Return when the next life may begin."""
+        self.pausing = True
+        try:
+            await self.restarts.pause()
+        finally:
+            self.pausing = False
