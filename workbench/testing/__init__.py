@@ -10,12 +10,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from workbench.process.channel import Channel
     from workbench.testing.clock import ManualClock
     from workbench.testing.notebooks import Notebook
 
-__all__ = ["ManualClock", "Notebook"]
+__all__ = ["Channel", "ManualClock", "Notebook"]
 
-_HOMES = {"ManualClock": "workbench.testing.clock", "Notebook": "workbench.testing.notebooks"}
+_HOMES = {
+    "Channel": "workbench.process.channel",
+    "ManualClock": "workbench.testing.clock",
+    "Notebook": "workbench.testing.notebooks",
+}
 
 
 def __getattr__(name: str) -> object:
