@@ -124,8 +124,12 @@ class Workbench:
             )
         return self.runs.start(self._agent(agent), request, id=id, conversation=conversation, principal=principal)
 
-    def lookup(self, definition: DurableDefinition | str, /, **args: Any) -> DurableProcess:
-        """The durable process of these arguments, got or begun. Raises: NoCode, BadInput."""
+    def lookup(self, definition: DurableDefinition | str, /, *, take: bool = False, **args: Any) -> DurableProcess:
+        """The durable process of these arguments, got or begun.
+
+        One that another live host has is followed, unless `take` moves it here: its life there is fenced, ends quietly
+        and says who took over. Raises: NoCode, BadInput.
+        """
         self._check_open()
         if isinstance(definition, str):
             definition = self._runtime.definition(definition)
@@ -136,7 +140,7 @@ class Workbench:
             )
         elif self._runtime.definitions.get(definition.name) is not definition:
             self.add(definition)
-        return self._runtime.lookup(definition, args)
+        return self._runtime.lookup(definition, args, take=take)
 
     def spawn(self, definition: Definition, /, **args: Any) -> Handle:
         """Start a process in memory; it ends with the body it is spawned in, else with the bench. Raises: BadInput."""

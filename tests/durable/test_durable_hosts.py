@@ -281,3 +281,79 @@ async def test_a_disposed_follower_stops_following(place: Place) -> None:
 
 async def _all(handle: Any) -> list[Any]:
     return [state async for state in handle]
+
+
+async def test_a_key_moves_here_when_it_is_taken(place: Place) -> None:
+    handled: list[Any] = []
+    one, two, here, there = await owned(place, handled)
+
+    assert two.lookup("counter", id="a", take=True) is there
+    assert await asyncio.wait_for(there.call(10, id="x"), 20) == 11
+    await until(lambda: here.elsewhere is not None)
+
+    assert (here.elsewhere.id, there.elsewhere) == (two.store.host.id, None)
+    assert isinstance(here.error, OwnedElsewhere)
+    assert await asyncio.wait_for(here.call(100, id="y"), 20) == 111
+    assert (list(one._runtime.live), list(two._runtime.live)) == ([], ["counter:a"])
+    assert [life.how for life in two.store.activations_now("counter:a")] == ["fenced", None]
+    assert handled == [1, 10, 100]
+
+
+async def test_who_waits_for_a_message_notices_that_its_key_was_taken(place: Place) -> None:
+    ended: list[str] = []
+
+    @durable(key="desk:{id}", name="desk")
+    async def desk(ctx, id: str):
+        try:
+            yield ctx.restored or "open"
+            async for message in ctx:
+                yield message
+        finally:
+            ended.append(id)
+
+    one, two = await place.open(desk), await place.open(desk)
+    here = one.lookup(desk, id="a")
+    await here.until(lambda state: state == "open")
+    two.lookup(desk, id="a", take=True)
+
+    await until(lambda: here.elsewhere is not None)
+
+    assert (ended, here.status) == (["a"], "running" if here.state else "starting")
+    assert str(here.error).startswith("'desk:a' now belongs to pid ")
+
+
+async def test_a_key_is_taken_also_while_it_is_being_asked_for(place: Place) -> None:
+    one, two = await place.open(counter()), await place.open(counter())
+    await one.lookup("counter", id="a").call(1, id="first")
+
+    there = two.lookup("counter", id="a")
+    await asyncio.sleep(0)
+    assert two.lookup("counter", id="a", take=True) is there
+
+    assert await asyncio.wait_for(there.call(10, id="x"), 20) == 11
+    assert there.activation is not None
+
+
+async def test_taking_what_lives_here_changes_nothing(place: Place) -> None:
+    one, _, here, _ = await owned(place)
+    epoch = here.epoch
+
+    assert one.lookup("counter", id="a", take=True) is here
+    assert await here.call(5, id="x") == 6
+
+    assert here.epoch == epoch
+
+
+async def test_a_bench_that_runs_nothing_takes_nothing(place: Place) -> None:
+    bench = await place.open(counter(), worker=False)
+
+    with pytest.raises(BadInput, match="'counter:a' cannot be taken by a bench that runs nothing"):
+        bench.lookup("counter", id="a", take=True)
+
+
+def test_a_body_leaves_the_name_take_to_lookup() -> None:
+    with pytest.raises(BadInput, match="odd has a parameter 'take', which bench.lookup has for itself"):
+
+        @durable(key="odd:{take}", name="odd")
+        async def odd(ctx, take: str):
+            yield take

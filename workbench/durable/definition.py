@@ -48,6 +48,8 @@ class DurableDefinition(Definition):
             evict=evict,
             quiet=quiet,
         )
+        if "take" in self.signature.parameters:
+            raise BadInput(f"{self.name} has a parameter 'take', which bench.lookup has for itself; name it otherwise")
         if type(version) is not int or version < 0:
             raise BadInput(f"version of {self.name} is a whole number from 0, found {version!r}")
         if type(max_attempts) is not int or max_attempts < 1:

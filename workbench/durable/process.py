@@ -63,7 +63,7 @@ class DurableProcess(Handle):
         self._task: asyncio.Task[None] | None = None
         self._epoch: int | None = None  # of the life that has not said how it ended
         self._how = self._by = ""
-        self._anew = self._beside = False
+        self._anew = self._beside = self._take = False
         self._failures = Failures(key, definition, runtime.clock)
 
     def cast(self, message: Any) -> Receipt:
@@ -170,6 +170,16 @@ class DurableProcess(Handle):
             self._beside = True
             self.threads.pass_by()
 
+    def take(self) -> None:
+        """Have the key live here, whoever has it now: a life elsewhere is fenced, ends quietly and follows this one.
+
+        Does nothing to one that lives here. Raises: BadInput in a bench that runs nothing.
+        """
+        if not self._runtime.worker:
+            raise BadInput(f"{self.key!r} cannot be taken by a bench that runs nothing; open one without worker=False")
+        self._take = self.activation is None
+        self.start()
+
     def _begin(self) -> None:
         self.states.over = False
         self.error = None
@@ -221,10 +231,11 @@ class DurableProcess(Handle):
     async def _live_once(self) -> bool:
         """One activation; gives whether another follows."""
         runtime = self._runtime
-        owner = await runtime.claim(self.key, self.definition, self.args)
+        take, self._take = self._take, False
+        owner = await runtime.claim(self.key, self.definition, self.args, force=take)
         if owner is not None:
             await self._follow(owner)
-            return False
+            return self._take  # it was asked for meanwhile
         self.elsewhere = None
         runtime.following.pop(self.key, None)
         before, loaded = self._epoch, await runtime.store.load(self.key)

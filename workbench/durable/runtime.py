@@ -22,6 +22,7 @@ from workbench.errors import BadInput, Fenced, NoCode, ProcessEnded
 from workbench.events import Changes
 from workbench.plain import decode, digest, encode
 from workbench.process.code import same_code
+from workbench.store.fencing import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -89,14 +90,16 @@ class Runtime:
                 name=name,
             ) from None
 
-    def lookup(self, definition: DurableDefinition, args: dict[str, Any]) -> DurableProcess:
-        """The handle for these arguments; the process comes to life behind it.
+    def lookup(self, definition: DurableDefinition, args: dict[str, Any], *, take: bool = False) -> DurableProcess:
+        """The handle for these arguments; the process comes to life behind it, and with `take` it does so here.
 
-        Raises: BadInput when the arguments do not fit.
+        Raises: BadInput when the arguments do not fit, or when a bench that runs nothing is to take a key.
         """
         bound = definition.bind(args)
         handle = self.handle(definition, definition.key_of(bound), bound)
-        if self.home.here:
+        if take:
+            handle.take()
+        elif self.home.here:
             handle.start()
         return handle
 
@@ -109,8 +112,10 @@ class Runtime:
             handle.use(definition)
         return handle
 
-    async def claim(self, key: str, definition: DurableDefinition, args: dict[str, Any]) -> Host | None:
-        """Make the key this host's; gives the owner when another live host has it.
+    async def claim(
+        self, key: str, definition: DurableDefinition, args: dict[str, Any], *, force: bool = False
+    ) -> Host | None:
+        """Make the key this host's; gives the owner when another live host has it, unless it is taken by `force`.
 
         Raises: BadInput when the key is something else.
         """
@@ -121,7 +126,7 @@ class Runtime:
                 f"the key {key!r} belongs to {name}({decode(stored)!r}) "
                 f"and is asked for as {definition.name}({args!r}); make the key from all arguments that tell them apart"
             )
-        return await self.store.claim(key)
+        return await self.store.claim(key, force=force)
 
     async def open(self) -> None:
         """Begin to watch and to wake, and recover what was interrupted."""
@@ -210,6 +215,10 @@ class Runtime:
         self.home.start(self._look(), name="workbench look at the store")
 
     async def _look(self) -> None:
+        for key in await self.store.taken():
+            process = self.live.get(key)
+            if process is not None and process.activation is not None:
+                await self._notice_loss(process.activation)
         for key in await self.store.posted():
             process = self.live.get(key)
             if process is not None and process.activation is not None:
@@ -218,6 +227,12 @@ class Runtime:
         for process in list(self.following.values()):
             await process.refresh()
         self.changes.tell()
+
+    async def _notice_loss(self, activation: Activation) -> None:
+        """End a life here that another host's has followed, also one that only waits for a message."""
+        info = await self.store.key_info(activation.key)
+        if info is not None and info.epoch > activation.epoch:
+            activation.stop(fenced(activation.key, activation.epoch, info.epoch))
 
     async def _collect(self, activation: Activation) -> None:
         """Deliver what was posted to a life here; one whose log cannot be written is over, and looks no further."""

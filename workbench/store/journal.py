@@ -220,6 +220,13 @@ class Claims(Protocol):
         """
         ...
 
+    def taken(self) -> Awaitable[list[str]]:
+        """The keys in which another host began a life since this was asked last, in that order.
+
+        A read of what is committed; it waits for nothing.
+        """
+        ...
+
     def renew(self, until: float) -> Awaitable[None]:
         """Extend this host's lease; one write for any number of keys."""
         ...

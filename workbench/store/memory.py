@@ -76,6 +76,7 @@ class MemoryStore:
         self._loop = asyncio.get_running_loop()
         self._host = Host(uuid.uuid4().hex[:12], label, os.getpid(), now() + lease)
         self._room.hosts[self._host.id] = self._host
+        self._newest_life = next(self._room.ids)
         self._queues = self.queues_of(
             self._room.queues, lambda: self.host, self._room.hosts, now, self._settle, self._wrote
         )
@@ -176,6 +177,17 @@ class MemoryStore:
         line.owner = self.host.id
         self._wrote()
         return self._done(None)
+
+    async def taken(self) -> list[str]:
+        """The keys that others have begun lives of since the last time."""
+        newest, self._newest_life = self._newest_life, next(self._room.ids)
+        lives = [
+            (id, line.key)
+            for line in self._room.lines.values()
+            for id, life in line.lives
+            if id > newest and life.host != self.host.id
+        ]
+        return list(dict.fromkeys(key for _, key in sorted(lives)))
 
     def renew(self, until: float) -> asyncio.Future[None]:
         """Extend this host's lease."""

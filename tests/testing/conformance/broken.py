@@ -355,6 +355,11 @@ class LeavesItsWorkBehind(MemoryStore):
         await super().close()
 
 
+class TellsNobodyOfALoss(MemoryStore):
+    async def taken(self) -> list[str]:
+        return []
+
+
 BROKEN: dict[type[MemoryStore], str] = {
     RemembersStrangers: "an_unknown_key_is_empty",
     ReadsThenRaisesTheEpoch: "every_load_has_an_epoch_above_all_earlier",
@@ -388,6 +393,7 @@ BROKEN: dict[type[MemoryStore], str] = {
     ForgetsParkedCalls: "a_load_names_the_calls_that_are_parked",
     CastsAfterTheWake: "casts_of_a_commit_are_logged_behind_what_waits",
     LetsEveryoneClaim: "a_claimed_key_is_refused_to_another_host",
+    TellsNobodyOfALoss: "who_lost_a_key_hears_of_it_once",
     LeavesItsWorkBehind: "what_a_host_that_left_had_unfinished_is_due_at_once",
     DecidesTwice: "the_first_decision_stands",
     PostsTwice: "one_id_is_posted_once",

@@ -96,6 +96,7 @@ class SQLiteStore:
         self._ledger = Ledger(connection, self.path, now, relaxed=self.durability == "process")
         self._writer = Writer(self._ledger, loop, max(lease / 3, SHORTEST_BEAT))
         self._follower = Follower(self._ledger, self._writer, loop)
+        self._newest_life = reading.newest_life(self._reader)
         self._open = True
         file = hosts.enter(self.path)
         try:
@@ -175,6 +176,13 @@ class SQLiteStore:
     def claim(self, key: str, *, force: bool = False) -> Awaitable[Host | None]:
         """Make this host the owner."""
         return self._job(claims.claim(checked(key), self._member, force=force))
+
+    async def taken(self) -> list[str]:
+        """The keys that others have begun lives of since the last time."""
+        self._check()
+        lives = reading.taken(self._reader, self._member, self._newest_life)
+        self._newest_life = lives[-1][0] if lives else self._newest_life
+        return list(dict.fromkeys(key for _, key in lives))
 
     def renew(self, until: float) -> Awaitable[None]:
         """Extend this host's lease."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
-__all__ = ["activations", "dead", "history", "keys", "posted", "result"]
+__all__ = ["activations", "dead", "history", "keys", "newest_life", "posted", "result", "taken"]
 
 ID = "SELECT id FROM keys WHERE key = ?"
 RESULT = """
@@ -27,6 +27,10 @@ RESULT = """
     WHERE key = (SELECT id FROM keys WHERE key = ?) AND call_id = ? AND given IS NOT NULL
 """
 POSTED = "SELECT DISTINCT k.key FROM inbox i JOIN keys k ON k.id = i.key WHERE k.owner = ? ORDER BY i.id"
+NEWEST_LIFE = "SELECT coalesce(max(id), 0) FROM activations"
+TAKEN = """
+    SELECT a.id, k.key FROM activations a JOIN keys k ON k.id = a.key WHERE a.id > ? AND a.host <> ? ORDER BY a.id
+"""
 KEYS = """
     SELECT
         k.key, k.definition, k.args, s.version, k.cursor, k.epoch, k.last_seq, k.wake_at, k.owner,
@@ -73,6 +77,17 @@ def result(connection: sqlite3.Connection, key: str, call_id: str) -> str | None
 def posted(connection: sqlite3.Connection, member: Member) -> list[str]:
     """The keys that `member` owns and that have posts waiting."""
     return [key for (key,) in connection.execute(POSTED, (member.slot,)).fetchall()]
+
+
+def newest_life(connection: sqlite3.Connection) -> int:
+    """The number of the life that began last, or 0."""
+    number: int = connection.execute(NEWEST_LIFE).fetchone()[0]
+    return number
+
+
+def taken(connection: sqlite3.Connection, member: Member, after: int) -> list[tuple[int, str]]:
+    """The lives that other hosts began after the one of the number `after`: their numbers and keys."""
+    return connection.execute(TAKEN, (after, member.host.id)).fetchall()
 
 
 def keys(

@@ -69,6 +69,21 @@ async def force_takes_a_key(open_store: Open, clock: ManualClock) -> None:
 
 
 @law
+async def who_lost_a_key_hears_of_it_once(open_store: Open, clock: ManualClock) -> None:
+    """Without it, a process that waits for a message does not notice that it was moved to another kernel."""
+    ours, theirs = await open_store(), await open_store()
+    for key in ("order:1", "order:2"):
+        await begin(ours, key)
+    assert await ours.taken() == []
+
+    await theirs.claim("order:2", force=True)
+    await theirs.load("order:2")
+
+    assert await ours.taken() == ["order:2"]
+    assert await ours.taken() == []
+
+
+@law
 async def a_host_that_left_owns_nothing(open_store: Open, clock: ManualClock) -> None:
     """Without it, closing a notebook locks its runs."""
     ours, theirs = await open_store(), await open_store()
