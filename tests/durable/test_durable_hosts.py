@@ -352,7 +352,7 @@ async def test_a_bench_that_runs_nothing_takes_nothing(place: Place) -> None:
 
 
 def test_a_body_leaves_the_name_take_to_lookup() -> None:
-    with pytest.raises(BadInput, match="odd has a parameter 'take', which bench.lookup has for itself"):
+    with pytest.raises(BadInput, match=r"odd has a parameter 'take', which bench.lookup has for itself"):
 
         @durable(key="odd:{take}", name="odd")
         async def odd(ctx, take: str):
