@@ -28,6 +28,7 @@ from workbench.durable.journal_table import journal_table
 from workbench.durable.runtime import Runtime
 from workbench.errors import BadInput, NoCode, StoreError
 from workbench.loop import Home
+from workbench.messaging.room import PostRoom
 from workbench.process.definition import Definition
 from workbench.process.drive import Owner, current_owner
 from workbench.process.spawn import spawn_for
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from workbench.agents.context import Principal
     from workbench.agents.run import Run
     from workbench.durable.process import DurableProcess
+    from workbench.messaging.queue import Queue
     from workbench.process.handle import Handle
     from workbench.store.journal import Host, Store
     from workbench.table import Table
@@ -63,6 +65,7 @@ class Workbench:
         self.closed = False
         self._runtime = runtime
         self._owner = Owner(runtime.clock)
+        self._post = PostRoom(store, runtime.home, runtime.clock, worker=runtime.worker)
         self._entered = 0
         self._kept = False
         runtime.decide = self.approvals.command
@@ -149,6 +152,11 @@ class Workbench:
             raise BadInput(f"bench.spawn needs a process definition, found {definition!r}; decorate one with @process")
         return spawn_for(current_owner.get() or self._owner, definition, args)
 
+    def queue(self, name: str) -> Queue:
+        """The queue of that name: leased work, in any number of kernels on this store. Raises: BadInput."""
+        self._check_open()
+        return self._post.queue(name)
+
     def journal(self, key: str) -> Table:
         """Every message, step and state of a key or run, in order of writing, as a table.
 
@@ -184,6 +192,7 @@ class Workbench:
             del _open[self.place]
         try:
             self.approvals.close()
+            await self._post.close()
             await self._owner.end()
             await self._runtime.close()
         finally:

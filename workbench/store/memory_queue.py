@@ -89,15 +89,20 @@ class MemoryQueues:
 
     def _free(self, line: QueueLine) -> None:
         """Have everything wait again that is free at this instant."""
-        now, me = self._now(), self._host().id
-        for job in line.of("delayed"):
-            if job.at <= now:
-                line.change(job, status="waiting")
-        for job in line.of("leased"):
-            if job.holder not in self._hosts:
-                line.change(job, status="waiting", at=now, holder=None, error=DIED)
-            elif job.at <= now and (job.id not in line.kept or job.holder == me):
-                line.change(job, status="waiting", at=now, holder=None, error=RAN_OUT)
+        for job in (*line.of("delayed"), *line.of("leased")):
+            why = self._is_free(line, job)
+            if why is not None:
+                at = job.at if job.status == "delayed" else self._now()
+                line.change(job, status="waiting", at=at, holder=None, error=why or job.error)
+
+    def _is_free(self, line: QueueLine, job: JobRecord) -> str | None:
+        """Why a job that is delayed or leased waits again from this instant on, empty for a delay; None while not."""
+        over = job.at <= self._now()
+        if job.status == "delayed":
+            return "" if over else None
+        if job.holder not in self._hosts:
+            return DIED
+        return RAN_OUT if over and (job.id not in line.kept or job.holder == self._host().id) else None
 
     def extend(self, queue: str, holds: Sequence[Hold], seconds: float) -> asyncio.Future[dict[int, Exception]]:
         """Move the end of leases."""
@@ -222,11 +227,11 @@ class MemoryQueues:
         return {name: self._outlook(line) for name, line in self._room.lines.items() if not line.paused}
 
     def _outlook(self, line: QueueLine) -> Outlook:
-        leased = line.of("leased")
-        orphaned = any(job.holder not in self._hosts for job in leased)
-        coming = min((job.at for job in (*leased, *line.of("delayed"))), default=None)
-        away = any(job.holder != self._host().id for job in leased)
-        return Outlook(bool(line.of("waiting")) or orphaned, coming, away)
+        now, timed = self._now(), (*line.of("leased"), *line.of("delayed"))
+        free = any(self._is_free(line, job) is not None for job in timed)
+        coming = min((job.at for job in timed if job.at > now), default=None)
+        away = any(job.holder != self._host().id for job in line.of("leased"))
+        return Outlook(line.next() is not None or free, coming, away)
 
     # What the verbs are made of.
 

@@ -96,7 +96,7 @@ class QueueStats:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a queue has to lease: something now, and if not, perhaps at `at`.
+    """What a queue has to lease: something now (`ready`), and something more, unless it is over before, at `at`.
 
     `elsewhere` says that another host has jobs of it, which are free at once when that host dies.
     """

@@ -40,9 +40,13 @@ WITH_STATUS = {status: f"AND j.status = '{status}'" for status in typing.get_arg
 OUTLOOK = """
     SELECT
         q.id, q.name,
-        EXISTS (SELECT 1 FROM jobs WHERE queue = q.id AND status = 'waiting'),
-        (SELECT min(at) FROM jobs WHERE queue = q.id AND status = 'delayed'),
-        (SELECT min(at) FROM jobs WHERE queue = q.id AND status = 'leased')
+        EXISTS (SELECT 1 FROM jobs WHERE queue = q.id AND status = 'waiting')
+            OR EXISTS (SELECT 1 FROM jobs WHERE queue = q.id AND status = 'delayed' AND at <= ?1)
+            OR EXISTS (
+                SELECT 1 FROM jobs WHERE queue = q.id AND status = 'leased' AND at <= ?1 AND (NOT kept OR holder = ?2)
+            ),
+        (SELECT min(at) FROM jobs WHERE queue = q.id AND status = 'delayed' AND at > ?1),
+        (SELECT min(at) FROM jobs WHERE queue = q.id AND status = 'leased' AND at > ?1)
     FROM queues q WHERE NOT q.paused
 """
 HOLDERS = "SELECT DISTINCT queue, holder FROM jobs WHERE status = 'leased' AND holder <> ?"
@@ -86,7 +90,7 @@ def outlook(connection: sqlite3.Connection, member: Member, now: float) -> dict[
         away.setdefault(place, []).append(holder)
     alive = {slot: read_host(connection, member, slot, now) for slots in away.values() for slot in slots}
     found = {}
-    for place, name, waits, *instants in connection.execute(OUTLOOK).fetchall():
+    for place, name, waits, *instants in connection.execute(OUTLOOK, (now, member.slot)).fetchall():
         orphaned = any(alive[slot] is None for slot in away.get(place, ()))
         coming = min((at for at in instants if at is not None), default=None)
         found[name] = Outlook(bool(waits) or orphaned, coming, place in away)

@@ -379,6 +379,14 @@ async def the_outlook_names_the_next_instant(open_store: Open, clock: ManualCloc
 
     assert ours.queues.outlook_now() == {"mail": Outlook(False, now + 10, False)}
     assert theirs.queues.outlook_now() == {"mail": Outlook(False, now + 10, True)}
+    await clock.advance(10)
+    assert theirs.queues.outlook_now() == {"mail": Outlook(True, now + 20, True)}
+    await lease(ours, seconds=5, kept=True)
+    await clock.advance(5)
+    assert theirs.queues.outlook_now() == {"mail": Outlook(False, now + 20, True)}
+    assert ours.queues.outlook_now()["mail"].ready
+    await clock.advance(5)
+    assert theirs.queues.outlook_now() == {"mail": Outlook(True, None, True)}
 
 
 @law
