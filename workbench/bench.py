@@ -24,7 +24,7 @@ from workbench.agents.approvals import Approvals
 from workbench.agents.runs import Runs
 from workbench.clock import Clock, SystemClock
 from workbench.durable.definition import DurableDefinition
-from workbench.durable.journal_table import journal_table
+from workbench.durable.journal_table import Journal, journal_of
 from workbench.durable.runtime import Runtime
 from workbench.errors import BadInput, NoCode, StoreError
 from workbench.loop import Home
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from workbench.messaging.queue import Queue
     from workbench.process.handle import Handle
     from workbench.store.journal import Host, Store
-    from workbench.table import Table
 
 __all__ = ["Workbench"]
 
@@ -157,12 +156,12 @@ class Workbench:
         self._check_open()
         return self._post.queue(name)
 
-    def journal(self, key: str) -> Table:
+    def journal(self, key: str) -> Journal:
         """Every message, step and state of a key or run, in order of writing, as a table.
 
-        Raises: NoCode when it is unknown.
+        `.at(seq)` gives the state as it was once message `seq` was handled. Raises: NoCode when it is unknown.
         """
-        return journal_table(self.store, key)
+        return journal_of(self.store, key)
 
     @property
     def elsewhere(self) -> dict[str, Host]:

@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("id", help="the id of the run")
     journal = _store_verb(verbs, "journal", _journal, "every message, step and state of a key or run")
     journal.add_argument("id", help="the id of a run or a key")
+    journal.add_argument("--at", type=int, metavar="SEQ", help="the state as it was once this message was handled")
     approve = _store_verb(verbs, "approve", _approve, "let a waiting call run")
     reject = _store_verb(verbs, "reject", _reject, "keep a waiting call from running")
     reject.add_argument("--reason", help="shown to the model")
@@ -149,8 +150,10 @@ async def _show(options: argparse.Namespace) -> int:
 async def _journal(options: argparse.Namespace) -> int:
     async with _bench(options) as bench:
         table = bench.journal(options.id)
-        if options.json:
-            _print(list(table))
+        if options.at is not None:
+            _print(table.at(options.at))
+        elif options.json:
+            _print([dict(row) for row in table])
         else:
             _say(repr(table))
     return 0

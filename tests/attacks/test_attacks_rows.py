@@ -19,6 +19,7 @@ BAD = "SELECT id FROM keys WHERE key = 'run:bad'"
 ROWS = {
     "arguments": "UPDATE keys SET args = ? WHERE key = 'run:bad'",
     "state": f"UPDATE states SET snapshot = ? WHERE key = ({BAD})",
+    "state in its commit": f"UPDATE entries SET payload = ? WHERE kind = 'commit' AND key = ({BAD})",
     "message": f"UPDATE entries SET payload = ? WHERE kind = 'message' AND key = ({BAD})",
     "step": f"UPDATE entries SET payload = ? WHERE kind = 'step' AND key = ({BAD})",
     "request": "UPDATE records SET body = ? WHERE key = 'run:bad'",

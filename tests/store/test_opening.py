@@ -8,12 +8,14 @@ import asyncio
 import os
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stores import OpenStore
+from stores import OpenStore, begin
 
 from workbench.errors import BadInput, NotAStore, StoreError
+from workbench.store.journal import Commit
 from workbench.store.memory import MemoryStore
 from workbench.store.opening import store_for
 from workbench.store.sqlite.keeper import SQLiteStore
@@ -142,3 +144,26 @@ async def test_a_decision_is_fully_durable_whatever_the_store(open_store: OpenSt
     marks = [each for each in statements if each in ("BEGIN IMMEDIATE", "COMMIT") or "synchronous" in each]
     full = ["PRAGMA synchronous = FULL", "BEGIN IMMEDIATE", "COMMIT", "PRAGMA synchronous = NORMAL"]
     assert marks == [*full, *full, "BEGIN IMMEDIATE", "COMMIT"]
+
+
+async def test_a_file_without_a_history_of_states_is_brought_up_to_date(open_store: OpenStore, path: Path) -> None:
+    store = await open_store()
+    epoch = await begin(store, "order:1")
+    states = ["[" + "1," * 2000 + f"{number}]" for number in range(3)]
+    for seq, state in enumerate(states, 1):
+        await store.commit("order:1", epoch, Commit(state, 7, seq))
+    await store.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("ALTER TABLE keys DROP COLUMN last_state")
+        connection.execute("UPDATE entries SET payload = NULL, occurrence = NULL WHERE kind = 'commit'")
+        connection.execute("DELETE FROM _sqlite_migrations WHERE name = '0004_last_state'")
+
+    again = await open_store()
+
+    loaded = await again.load("order:1")
+    assert (loaded.snapshot, loaded.version) == (states[2], 7)
+    await again.commit("order:1", loaded.epoch, Commit("9", 7, 4))
+    past = again.past_now("order:1")
+    assert [past.text(index) for index in (0, 1)] == ["9", states[2]]
+    with pytest.raises(BadInput, match="written by a version that kept none"):
+        past.text(2)

@@ -24,6 +24,7 @@ from workbench.store.letters import Letters
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from workbench.store.past import Past
     from workbench.store.queue import QueueStore
 
 __all__ = [
@@ -375,6 +376,10 @@ class Glance(Protocol):
 
     def history_now(self, key: str) -> list[Entry]:
         """`Store.history`, at once."""
+        ...
+
+    def past_now(self, key: str) -> Past:
+        """Every state that the key had and that is still kept."""
         ...
 
     def activations_now(self, key: str) -> list[Activation]:

@@ -34,6 +34,7 @@ from workbench.store.journal import (
 )
 from workbench.store.key import checked
 from workbench.store.memory_queue import MemoryQueues
+from workbench.store.past import Past
 from workbench.store.room import Call, Line, Room, acknowledge, log, lose, make_due, prune, strike_off, text
 
 if TYPE_CHECKING:
@@ -368,6 +369,11 @@ class MemoryStore:
         ]
         answers = [call.given for call in line.calls.values() if call.given is not None]
         return sorted([*line.entries, *line.inbox, *lives, *answers], key=lambda entry: entry.id)
+
+    def past_now(self, key: str) -> Past:
+        """The states of the key."""
+        line = self._look(key)
+        return Past(key, line.snapshot, line.commits[::-1])
 
     async def activations(self, key: str) -> list[Activation]:
         """The lives of the key."""

@@ -14,6 +14,7 @@ from workbench.errors import StoreError
 from workbench.store.carrying import carried_over
 from workbench.store.journal import Activation, Commit, Entry, Host, Logged, Record, StepRecord
 from workbench.store.letters import SetAside
+from workbench.store.past import OWN, Committed, change
 from workbench.store.queue_room import QueueRoom
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Call:
 
 @dataclass(slots=True)
 class Line:
-    """Everything of one key."""
+    """Everything of one key. `lies` says that its state lies in its commit (`workbench.store.past`)."""
 
     key: str
     created_at: float
@@ -68,6 +69,8 @@ class Line:
     inbox: list[Entry] = field(default_factory=list)
     requeued: dict[int, int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
+    commits: list[Committed] = field(default_factory=list)
+    lies: bool = True
     lives: list[tuple[int, Activation]] = field(default_factory=list)
 
 
@@ -105,6 +108,8 @@ def acknowledge(line: Line, number: Callable[[], int], at: float, epoch: int, co
     snapshot = None if commit.snapshot is None else text(commit.snapshot)
     answers = [(call_id, text(payload)) for call_id, payload in commit.answers]
     casts = [text(payload) for payload in commit.casts]
+    kept = change(line.snapshot, snapshot, lies_in_commit=line.lies or line.snapshot is None)
+    line.lies = kept[:1] == OWN
     line.snapshot, line.version = snapshot, commit.version
     line.cursor = max(line.cursor, commit.cursor)
     line.last_seq = max(line.last_seq, line.cursor)
@@ -113,7 +118,9 @@ def acknowledge(line: Line, number: Callable[[], int], at: float, epoch: int, co
         dead, id = commit.dead, number()
         line.dead.append(SetAside(id, line.key, line.what[0] if line.what else "", at, dead))
         line.entries.append(Entry(id, "dead", at, dead.seq, epoch, dead.error, dead.call_id))
-    line.entries.append(Entry(number(), "commit", at, line.cursor, epoch))
+    id = number()
+    line.entries.append(Entry(id, "commit", at, line.cursor, epoch))
+    line.commits.append(Committed(id, line.cursor, at, epoch, commit.version, kept))
     line.log = [logged for logged in line.log if logged.seq > line.cursor]
     line.steps = {seq: kept for seq, kept in line.steps.items() if seq > line.cursor}
     numbers = [log(line, number(), at, epoch, cast, None, None) for cast in casts]
@@ -194,15 +201,19 @@ def prune(line: Line, before: float) -> int:
     letters = {letter.letter.seq for letter in line.dead if letter.status == "waiting"}
 
     def stays(entry: Entry) -> bool:
-        if entry.kind == "dead" or entry.at >= before or entry.seq in letters:
+        if entry.kind == "dead" or entry.at >= before or entry.seq in letters or entry is newest:
             return True
         return entry.kind != "commit" and (
             entry.seq > line.cursor or (entry.kind == "message" and entry.seq in open_calls)
         )
 
+    newest = next((entry for entry in reversed(line.entries) if entry.kind == "commit"), None)
+
     kept = [entry for entry in line.entries if stays(entry)]
     answered = {id: call for id, call in line.calls.items() if call.given is None or call.given.at >= before}
     gone = len(line.entries) - len(kept) + len(line.calls) - len(answered)
+    left = {entry.id for entry in kept}
+    line.commits = [commit for commit in line.commits if commit.id in left]
     line.entries, line.calls = kept, answered
     return gone
 

@@ -13,6 +13,7 @@ from typing import Any
 from workbench.store.journal import Commit, Entry, Host, KeyInfo, Loaded, Logged, Record, StepRecord
 from workbench.store.letters import SetAside
 from workbench.store.memory import MemoryStore
+from workbench.store.past import Past
 
 FAR = 10.0**11
 
@@ -360,6 +361,21 @@ class TellsNobodyOfALoss(MemoryStore):
         return []
 
 
+class ForgetsOldVersions(MemoryStore):
+    def past_now(self, key: str) -> Past:
+        past = super().past_now(key)
+        return Past(key, self._look(key).snapshot, [replace(commit, version=0) for commit in past.commits])
+
+
+class PrunesNoState(MemoryStore):
+    async def prune(self, before: float) -> int:
+        states = {key: line.commits for key, line in self._room.lines.items()}
+        gone = await super().prune(before)
+        for key, commits in states.items():
+            self._look(key).commits = commits
+        return gone
+
+
 BROKEN: dict[type[MemoryStore], str] = {
     RemembersStrangers: "an_unknown_key_is_empty",
     ReadsThenRaisesTheEpoch: "every_load_has_an_epoch_above_all_earlier",
@@ -407,4 +423,6 @@ BROKEN: dict[type[MemoryStore], str] = {
     GivesAnEditedLetterItsOldSteps: "an_edited_letter_is_a_new_message",
     KeepsTheFailureOfARequeuedCall: "a_requeued_call_is_open_again",
     RequeuesWhatIsDiscarded: "a_discarded_letter_stays_and_changes_nothing",
+    ForgetsOldVersions: "every_committed_state_can_be_had_again",
+    PrunesNoState: "a_pruned_past_leaves_what_is_newer_whole",
 }

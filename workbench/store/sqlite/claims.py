@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.store.journal import Host, Loaded, Logged
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, bury, read_host, renew
+from workbench.store.sqlite.states import read_state
 
 if TYPE_CHECKING:
     from workbench.store.sqlite.ledger import Known, Ledger
@@ -23,7 +24,6 @@ SET_WHAT = "UPDATE keys SET definition = ?, args = ? WHERE id = ?"
 READ_OWNER = "SELECT owner FROM keys WHERE id = ?"
 OWN = "UPDATE keys SET owner = ? WHERE id = ?"
 DISOWN = "UPDATE keys SET owner = NULL WHERE id = ? AND owner = ? AND epoch = ?"
-READ_STATE = "SELECT version, snapshot FROM states WHERE key = ?"
 PARKED = """
     SELECT e.seq, e.payload, a.call_id
     FROM answers a JOIN entries e ON e.id = a.message
@@ -89,7 +89,7 @@ def load(key: str, member: Member) -> Job[Loaded]:
         before = known.last_life
         row = ledger.begin_life(known)
         ledger.sql(BEGAN, (row, before, known.id, known.epoch, member.host.id, ledger.at))
-        version, snapshot = ledger.sql(READ_STATE, (known.id,)).fetchone()
+        version, snapshot = read_state(ledger.connection, known)
         parked = tuple(
             Logged(seq, unfold(ledger.connection, message), call_id)
             for seq, message, call_id in ledger.sql(PARKED, (known.id, known.cursor))

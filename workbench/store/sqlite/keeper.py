@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from workbench.errors import BadInput, StoreError
 from workbench.store.key import checked
-from workbench.store.sqlite import claims, hosts, inbox, letters, pruning, reading, records, replay
+from workbench.store.sqlite import claims, hosts, inbox, letters, pruning, reading, records, replay, states
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import Ledger
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         StepRecord,
     )
     from workbench.store.letters import SetAside
+    from workbench.store.past import Past
 
 __all__ = ["SQLiteStore"]
 
@@ -282,6 +283,11 @@ class SQLiteStore:
         """What was written for the key, as it is committed."""
         self._check()
         return reading.history(self._reader, key)
+
+    def past_now(self, key: str) -> Past:
+        """The states of the key, as they are committed."""
+        self._check()
+        return states.past(self._reader, key)
 
     def activations_now(self, key: str) -> list[Activation]:
         """The lives of the key, as they are committed."""

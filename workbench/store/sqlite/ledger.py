@@ -16,7 +16,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
 from workbench.store.fencing import fenced
@@ -30,6 +30,7 @@ from workbench.store.sqlite.statements import (
     COMMITTED,
     DATA_VERSION,
     DEAD,
+    FREE_STATE,
     KEY,
     KEY_AND_WAKE,
     MAKE_KEY,
@@ -41,6 +42,7 @@ from workbench.store.sqlite.statements import (
     RECORD,
     STATE,
 )
+from workbench.store.sqlite.states import keep
 from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP
 
 if TYPE_CHECKING:
@@ -60,18 +62,21 @@ class Busy(Exception):
 class Known:
     """What is remembered of one key.
 
-    `seen` is the data version at which it was true; `stored_wake` is the wake that its row has.
+    `seen` is the data version at which it was true; `stored_wake` is the wake that its row has; `state` is its
+    committed state, or False until a commit needs it.
     """
 
     __slots__ = (
-        "cursor", "epoch", "id", "last_life", "last_message", "last_seq", "last_work", "seen", "stored_wake", "wake",
+        "cursor", "epoch", "id", "last_life", "last_message", "last_seq", "last_state", "last_work", "seen", "state",
+        "stored_wake", "wake",
     )  # fmt: skip
 
-    def __init__(self, row: tuple[int, int, int, int, int, int, int, float | None], seen: int) -> None:
+    def __init__(self, row: tuple[int, int, int, int, int, int, int, float | None, int], seen: int) -> None:
         self.id, self.epoch, self.cursor, self.last_seq = row[:4]
-        self.last_message, self.last_work, self.last_life, self.wake = row[4:]
+        self.last_message, self.last_work, self.last_life, self.wake, self.last_state = row[4:]
         self.stored_wake = self.wake
         self.seen = seen
+        self.state: str | Literal[False] | None = False
 
 
 class Ledger:
@@ -222,8 +227,10 @@ class Ledger:
         ):
             if rows:
                 many(statement, rows)
-        if self._states:
-            many(STATE, self._states.values())
+        if self.states:
+            if self.large:
+                many(FREE_STATE, self.large)
+            many(STATE, self.states.values())
         self._settle_keys()
         self._clear()
 
@@ -231,7 +238,15 @@ class Ledger:
         stay: list[tuple[Any, ...]] = []
         move: list[tuple[Any, ...]] = []
         for known in self._touched.values():
-            row = (known.epoch, known.cursor, known.last_seq, known.last_message, known.last_work, known.last_life)
+            row = (
+                known.epoch,
+                known.cursor,
+                known.last_seq,
+                known.last_message,
+                known.last_work,
+                known.last_life,
+                known.last_state,
+            )
             if known.wake == known.stored_wake:
                 stay.append((*row, known.id))
             else:
@@ -294,9 +309,9 @@ class Ledger:
         for call_id, payload in commit.answers:
             self._answers.append((self.next_id(), known.id, call_id, cursor, epoch, self.at, self.fold(payload)))
         self._last_id = row = self._last_id + 1
-        self._commits.append((row, known.last_work, known.id, cursor, epoch, self.at))
+        kept = keep(self, known, row, commit)
+        self._commits.append((row, known.last_work, known.id, cursor, epoch, self.at, commit.version, kept))
         known.last_work = row
-        self._states[known.id] = (commit.version, commit.snapshot, known.id)
         numbers = [self.log(known, epoch, cast, None, None) for cast in commit.casts] if commit.casts else ()
         known.wake = commit.wake_at if known.last_seq > cursor else None
         self._touched[known.id] = known
@@ -317,7 +332,8 @@ class Ledger:
         self._commits: list[tuple[Any, ...]] = []
         self._opened: list[tuple[Any, ...]] = []
         self._answers: list[tuple[Any, ...]] = []
-        self._states: dict[int, tuple[int, str | None, int]] = {}
+        self.states: dict[int, tuple[int, str | None, int]] = {}
+        self.large: set[tuple[int]] = set()
         self._touched: dict[int, Known] = {}
 
     # The transaction.

@@ -47,6 +47,12 @@ def dead_letters(db: Database) -> None:
         db.conn.execute(statement)
 
 
+@migrations(name="0004_last_state")
+def last_state(db: Database) -> None:
+    """A key knows the commit in which its state lies."""
+    db.conn.execute("ALTER TABLE keys ADD COLUMN last_state INTEGER NOT NULL DEFAULT 0")
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Apply what is missing, inside the transaction that is open on `connection`."""
     migrations.apply(Database(connection, execute_plugins=False))

@@ -25,6 +25,8 @@ ENTRIES = """
     AND id < (SELECT max(id) FROM entries) AND seq <= (SELECT cursor FROM keys WHERE keys.id = entries.key)
     AND id NOT IN (SELECT message FROM answers WHERE given IS NULL AND message IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.key = entries.key AND d.seq = entries.seq AND d.status = 'waiting')
+    AND id NOT IN (SELECT last_state FROM keys WHERE keys.id = entries.key)
+    AND NOT (kind = 'commit' AND seq = (SELECT cursor FROM keys WHERE keys.id = entries.key))
 """
 ANSWERS = "DELETE FROM answers WHERE id > ? AND id <= ? AND at < ? AND given IS NOT NULL"
 

@@ -33,9 +33,9 @@ TAKEN = """
 """
 KEYS = """
     SELECT
-        k.key, k.definition, k.args, s.version, k.cursor, k.epoch, k.last_seq, k.wake_at, k.owner,
-        s.snapshot, k.created_at
-    FROM keys k JOIN states s ON s.key = k.id
+        k.key, k.definition, k.args, coalesce(e.occurrence, s.version), k.cursor, k.epoch, k.last_seq, k.wake_at,
+        k.owner, coalesce(nullif(substr(e.payload, 2), ''), s.snapshot), k.created_at
+    FROM keys k JOIN states s ON s.key = k.id LEFT JOIN entries e ON e.id = k.last_state
 """
 LINE = """
     WITH RECURSIVE line (id) AS (
@@ -138,7 +138,7 @@ def _entries(connection: sqlite3.Connection, key: int) -> Iterator[Entry]:
 def _entry(connection: sqlite3.Connection, row: tuple[Any, ...]) -> Entry:
     id, kind, at, seq, epoch, column, call_id, branch, name, occurrence, position, began_at, took = row
     try:
-        payload = None if column is None else unfold(connection, column)
+        payload = None if column is None or kind == "commit" else unfold(connection, column)
     except StoreError:  # the file lost it: what is left of the history is shown all the same
         payload = None
     if branch is None:

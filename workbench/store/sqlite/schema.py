@@ -1,7 +1,8 @@
 """The tables of a store file, as SQL.
 
 - `keys` is small and hot: one row per key, with what every write looks at (epoch, cursor, last number, wake). `states`
-  is beside it, so that moving a wake never rewrites a state.
+  is beside it, so that moving a wake never rewrites a state. A small state lies in its commit, in `last_state`
+  (`workbench.store.past`).
 - `entries` is the journal: messages, steps and commits of all keys, appended in the order of writing and never moved,
   so a write dirties the last page only. It has no index by key. The rows of a key are two lines, walked back in time by
   `prev`: its messages from `keys.last_message`, and its steps and commits from `keys.last_work`. What waits is at the
@@ -24,7 +25,7 @@ APPLICATION_ID = 0x77626368
 SET = "workbench"
 """The name of our migration set in `_sqlite_migrations`."""
 
-NAMES = ("0001_tables", "0002_queues", "0003_dead_letters")
+NAMES = ("0001_tables", "0002_queues", "0003_dead_letters", "0004_last_state")
 """The migrations that this code knows, in order."""
 
 LAST_ID = """

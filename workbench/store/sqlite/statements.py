@@ -11,6 +11,7 @@ __all__ = [
     "COMMITTED",
     "DATA_VERSION",
     "DEAD",
+    "FREE_STATE",
     "KEY",
     "KEY_AND_WAKE",
     "MAKE_KEY",
@@ -19,12 +20,16 @@ __all__ = [
     "NEVER",
     "OPEN_CALL",
     "READ_KEY",
+    "READ_OWN_STATE",
+    "READ_STATE",
     "RECORD",
     "STATE",
 ]
 
 DATA_VERSION = "PRAGMA data_version"
-READ_KEY = "SELECT id, epoch, cursor, last_seq, last_message, last_work, last_life, wake_at FROM keys WHERE key = ?"
+READ_KEY = """
+    SELECT id, epoch, cursor, last_seq, last_message, last_work, last_life, wake_at, last_state FROM keys WHERE key = ?
+"""
 MAKE_KEY = "INSERT INTO keys (key, created_at) VALUES (?, ?)"
 MAKE_STATE = "INSERT INTO states (key) VALUES (?)"
 # No parameter of these is ever None: binding one costs a search for an adapter, as much as the row itself.
@@ -38,16 +43,26 @@ RECORD = """
         (id, prev, key, kind, seq, epoch, at, branch, name, occurrence, position, began_at, took, payload)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-COMMITTED = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at) VALUES (?, ?, ?, 'commit', ?, ?, ?)"
+COMMITTED = """
+    INSERT INTO entries (id, prev, key, kind, seq, epoch, at, occurrence, payload)
+    VALUES (?, ?, ?, 'commit', ?, ?, ?, ?, ?)
+"""
+READ_STATE = "SELECT version, snapshot FROM states WHERE key = ?"
+READ_OWN_STATE = "SELECT occurrence, payload FROM entries WHERE id = ?"
+FREE_STATE = "UPDATE states SET snapshot = NULL WHERE key = ?"
 STATE = "UPDATE states SET version = ?, snapshot = ? WHERE key = ?"
-KEY = "UPDATE keys SET epoch = ?, cursor = ?, last_seq = ?, last_message = ?, last_work = ?, last_life = ? WHERE id = ?"
+KEY = """
+    UPDATE keys
+    SET epoch = ?, cursor = ?, last_seq = ?, last_message = ?, last_work = ?, last_life = ?, last_state = ?
+    WHERE id = ?
+"""
 NEVER = -1e300
 """The wake of a key that has none."""
 
 KEY_AND_WAKE = f"""
     UPDATE keys
     SET
-        epoch = ?, cursor = ?, last_seq = ?, last_message = ?, last_work = ?, last_life = ?,
+        epoch = ?, cursor = ?, last_seq = ?, last_message = ?, last_work = ?, last_life = ?, last_state = ?,
         wake_at = nullif(?, {NEVER})
     WHERE id = ?
 """

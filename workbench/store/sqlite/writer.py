@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 from workbench.errors import StoreError
 from workbench.store.sqlite.blobs import INLINE
 from workbench.store.sqlite.ledger import Busy, Ledger
-from workbench.store.sqlite.write import APPEND, NOTHING, STEP, Write
+from workbench.store.sqlite.write import APPEND, COMMIT, NOTHING, STEP, Write
 
 __all__ = ["Writer"]
 
@@ -145,8 +145,10 @@ class Writer:
         """Whether a payload is large enough for its digest and copy to be felt on the loop."""
         try:
             for write in self._writes:
-                if (write[0] == APPEND and len(write[3]) > INLINE) or (
-                    write[0] == STEP and len(write[4].payload) > INLINE
+                if (
+                    (write[0] == APPEND and len(write[3]) > INLINE)
+                    or (write[0] == STEP and len(write[4].payload) > INLINE)
+                    or (write[0] == COMMIT and len(write[3].snapshot or "") > INLINE)
                 ):
                     return True
         except (TypeError, AttributeError):  # no payload at all: the ledger says so to who wrote it

@@ -14,6 +14,7 @@ from __future__ import annotations
 from workbench.errors import Signal
 from workbench.testing.conformance.beyond import BEYOND
 from workbench.testing.conformance.claims import CLAIMS
+from workbench.testing.conformance.history import HISTORY
 from workbench.testing.conformance.journal import JOURNAL
 from workbench.testing.conformance.law import Law, MakePlace, MakeStore
 from workbench.testing.conformance.letters import LETTERS
@@ -27,7 +28,7 @@ __all__ = ["Law", "MakePlace", "MakeStore", "check", "laws"]
 
 def laws() -> tuple[Law, ...]:
     """Every law, in the order in which they are best read."""
-    return (*JOURNAL, *WAKES, *RETENTION, *BEYOND, *CLAIMS, *RECORDS, *LETTERS, *QUEUES)
+    return (*JOURNAL, *WAKES, *RETENTION, *HISTORY, *BEYOND, *CLAIMS, *RECORDS, *LETTERS, *QUEUES)
 
 
 async def check(make_place: MakePlace) -> dict[str, BaseException]:

@@ -1,0 +1,86 @@
+"""States: where the newest state of a key lies, and what it was before.
+
+A small one lies in the commit that made it (`keys.last_state`), any other in `states`; what commits keep of the ones
+before is the language of `workbench.store.past`. Nothing here judges what is stored: who decodes it does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.store.past import OWN, Committed, Past, change, own
+from workbench.store.sqlite.blobs import INLINE, unfold
+from workbench.store.sqlite.statements import READ_OWN_STATE, READ_STATE
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from workbench.store.journal import Commit
+    from workbench.store.sqlite.ledger import Known, Ledger
+
+__all__ = ["keep", "past", "read_state"]
+
+PAGES = 16 * 1024
+"""Characters from which the pages of a state are freed before it is written again, or the file holds it twice."""
+
+KEY = "SELECT id, last_state FROM keys WHERE key = ?"
+COMMITS = """
+    WITH RECURSIVE line (id) AS (
+        SELECT last_work FROM keys WHERE id = ?
+        UNION ALL
+        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0
+    )
+    SELECT e.id, e.seq, e.at, e.epoch, e.occurrence, e.payload
+    FROM line JOIN entries e ON e.id = line.id
+    WHERE e.kind = 'commit'
+    ORDER BY e.id DESC
+"""
+
+
+def read_state(connection: sqlite3.Connection, known: Known) -> tuple[int, Any]:
+    """The version and the newest state of a key, as they are in the file."""
+    return _newest(connection, known.id, known.last_state)
+
+
+def keep(ledger: Ledger, known: Known, row: int, commit: Commit) -> str | bytes:
+    """Take in the new state of a key; gives what its commit in `row` keeps."""
+    state = known.state
+    if state is False:
+        _, found = read_state(ledger.connection, known)
+        state = found if type(found) is str else None  # what is no text was changed by hand
+    snapshot = known.state = commit.snapshot
+    kept = change(state, snapshot, lies_in_commit=known.last_state > 0 or state is None)
+    if kept[:1] == OWN:
+        known.last_state = row
+        return kept
+    known.last_state = 0
+    if snapshot is not None and len(snapshot) > PAGES:
+        ledger.large.add((known.id,))
+    ledger.states[known.id] = (commit.version, snapshot, known.id)
+    return kept if len(kept) <= INLINE else ledger.fold(kept)
+
+
+def _newest(connection: sqlite3.Connection, key: int, last_state: int) -> tuple[int, Any]:
+    if last_state:
+        found = connection.execute(READ_OWN_STATE, (last_state,)).fetchone()
+    else:
+        found = connection.execute(READ_STATE, (key,)).fetchone()
+    if found is None:
+        return 0, None
+    version, kept = found
+    return version or 0, own(kept) if last_state and type(kept) is str else kept
+
+
+def past(connection: sqlite3.Connection, key: str) -> Past:
+    """The states of a key, as they are committed now."""
+    connection.execute("BEGIN")
+    try:
+        row = connection.execute(KEY, (key,)).fetchone()
+        if row is None:
+            return Past(key, None, ())
+        _, newest = _newest(connection, *row)
+        rows = connection.execute(COMMITS, row[:1]).fetchall()
+    finally:
+        connection.execute("COMMIT")
+    commits = [Committed(id, seq, at, epoch, version or 0, kept) for id, seq, at, epoch, version, kept in rows]
+    return Past(key, newest, commits, lambda column: unfold(connection, column))
