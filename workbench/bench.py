@@ -23,6 +23,7 @@ from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
 from workbench.agents.runs import Runs
 from workbench.clock import Clock, SystemClock
+from workbench.durable.dead_letters import DeadLetters
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.journal_table import Journal, journal_of
 from workbench.durable.runtime import Runtime
@@ -170,6 +171,12 @@ class Workbench:
         return {
             info.key: info.owner for info in self.store.keys_now() if info.owner is not None and info.owner.id != mine
         }
+
+    @property
+    def dead_letters(self) -> DeadLetters:
+        """The messages that were set aside and wait to be decided, as a table: `.requeue(id)`, `.discard(id)`."""
+        self._check_open()
+        return DeadLetters(self._runtime)
 
     @property
     def blocked(self) -> dict[str, str]:

@@ -89,7 +89,7 @@ async def test_a_poisonous_message_is_set_aside_and_its_neighbours_land(place: P
 
     assert await handle.until(lambda total: total == 11) == 11
     assert handled == [1, "poison", "poison", "poison", 10]
-    assert await bench.store.dead("grinder:a") == [DeadLetter(2, '"poison"', None, "ValueError: broken on purpose")]
+    assert await bench.store.dead("grinder:a") == [DeadLetter(2, '"poison"', None, "ValueError: broken on purpose", 3)]
     assert handle.error is None or isinstance(handle.error, ValueError)
 
 

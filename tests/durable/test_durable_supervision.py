@@ -179,6 +179,9 @@ async def test_what_ends_while_it_waits_ends_at_once(place: Place, verb: str) ->
     await getattr(handle, verb)()
     assert handle.status == "disposed"
     bench.lookup("poisoned", id="a")
+    await place.clock.advance(999)
+    assert len(tries) == 1
+    await place.clock.advance(1)
 
     assert await handle.until(lambda total: total == 100) == 100
     assert len(tries) == 2

@@ -78,7 +78,7 @@ class Activation:
         self.snapshot = loaded.snapshot
         self._handed_out = loaded.snapshot
         self.broken: BaseException | None = None
-        self.closed = False
+        self.closed = self.held = False
         self.threads: set[ThreadFuture[Any]] = set()
         self.driver: asyncio.Task[Any] | None = None
         self.on_broken: Callable[[], None] = _nothing
@@ -240,14 +240,14 @@ class Activation:
         self._refuse_the_untaken(delivery)
         await self._commit(delivery, self.snapshot, None)
 
-    async def set_aside(self, delivery: Delivery, error: str) -> None:
+    async def set_aside(self, delivery: Delivery, error: str, attempts: int = 0) -> None:
         """Make the message a dead letter, with the state it was handed out against; its caller gets the failure."""
         self._answers.clear()
         self._self_casts.clear()
         if delivery.call_id is not None:
             words = f"{self.key!r} set message {delivery.seq} aside: {error}"
             self._answers[delivery.call_id] = failure(self._digests[delivery.call_id], "dead", words)
-        letter = DeadLetter(delivery.seq, delivery.text, delivery.call_id, error)
+        letter = DeadLetter(delivery.seq, delivery.text, delivery.call_id, error, attempts)
         await self._commit(delivery, self._handed_out, letter)
 
     async def _commit(self, delivery: Delivery, snapshot: str | None, dead: DeadLetter | None) -> None:
@@ -321,6 +321,11 @@ class Activation:
         except (Exception, Fenced) as error:
             raise self.write_failed(error) from error
         ledger.records.append(record)
+
+    def hold(self, held: bool) -> None:
+        """Say whether the message in hand waits for its next attempt."""
+        self.held = held
+        self.changed()
 
     def enter(self, task: asyncio.Task[Any]) -> None:
         """A task that works for this activation and is cancelled with it; the driver's own ends by itself."""

@@ -2,8 +2,9 @@
 
 - An exception of the body counts. A host's death counts only if user code was running and no new step was journaled
   since the last count.
-- Dispose, kill, fencing, a broken store, and time spent parked, asleep, in the back-off of a step or waiting for
-  another process never count. Progress resets the count.
+- Dispose, kill, fencing, a broken store, and time spent parked, asleep, in a back-off or waiting for another process
+  never count. Progress resets the count, and attempts older than the window of the definition are forgotten.
+- When a message is delivered again is in the journal with the attempt, and is the wake of its key.
 - A message whose attempts are used up is set aside, with the reason.
 
 Source: DESIGN rule 7, PROCESSES B.4.
@@ -11,6 +12,7 @@ Source: DESIGN rule 7, PROCESSES B.4.
 
 from __future__ import annotations
 
+import math
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -23,64 +25,79 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from workbench.durable.activation import Activation, Delivery
+    from workbench.durable.definition import DurableDefinition
     from workbench.durable.requests import Requests
 
-__all__ = ["Attempts"]
+__all__ = ["Attempts", "attempts_of", "due_again"]
 
 DEATH = "its host died while it was handled"
 
 
 class Attempts:
-    """The attempts at the messages of one activation, of which a message has `most`."""
+    """The attempts at the messages of one activation, as many and as far apart as its definition says."""
 
-    def __init__(self, activation: Activation, requests: Requests, most: int) -> None:
+    def __init__(self, activation: Activation, requests: Requests, definition: DurableDefinition) -> None:
         self._activation = activation
         self._requests = requests
-        self._most = most
-        self.counted = 0
-        """How often the message that failed last has failed, and is not set aside."""
+        self._definition = definition
 
     async def count_a_failure(self, delivery: Delivery, why: str) -> None:
         """The body failed in the message. Raises: what the store raises."""
-        number = _count(await self._records(delivery)) + 1
+        number = self._number(await self._records(delivery)) + 1
         await self._record(delivery, number, why)
-        self.counted = number
-        if number >= self._most:
-            await self._activation.set_aside(delivery, why)
-            self.counted = 0
+        if number >= self._definition.max_attempts:
+            await self._activation.set_aside(delivery, why, number)
 
     async def count_a_death(self) -> None:
-        """The last host died in the first message that waits, unless the message was parked, asleep or moving on."""
+        """The last host died in the first message that waits, unless the message was at rest or moving on."""
         activation = self._activation
         if not activation.inbox:
             return
         head = activation.inbox[0]
         records = await self._records(head)
-        if _at_rest(records, activation.now()) or await self._requests.find(key=activation.key, status="pending"):
+        now = activation.now()
+        if _at_rest(records, now) or await self._requests.find(key=activation.key, status="pending"):
             return
-        number = 0 if _progressed(records) else _count(records) + 1
+        number = 0 if _progressed(records) else self._number(records) + 1
         await self._record(head, number, DEATH)
-        if number >= self._most:
+        if number >= self._definition.max_attempts:
             activation.in_hand = activation.inbox.popleft()
-            await activation.set_aside(head, f"{DEATH}, {number} times")
+            await activation.set_aside(head, f"{DEATH}, {number} times", number)
+
+    def _number(self, records: Sequence[StepRecord]) -> int:
+        """The attempts since the last progress, of those that are not forgotten."""
+        window = self._definition.policy.window
+        return attempts_of(records, -math.inf if window is None else self._activation.now() - window)
 
     async def _records(self, delivery: Delivery) -> Sequence[StepRecord]:
         return await self._activation.store.steps(self._activation.key, delivery.seq)
 
     async def _record(self, delivery: Delivery, number: int, why: str) -> None:
-        """Keep the count; 0 marks progress without counting."""
+        """Keep the count, and when the message is delivered again; 0 marks progress without counting."""
         activation, now = self._activation, self._activation.now()
-        record = StepRecord("", "attempt", number, encode({"why": why}), "attempt", 0, now, 0.0, activation.epoch)
-        wake = now + activation.redeliver
+        wait = self._definition.policy.wait_before(number) if number else 0.0
+        due = now + wait if wait else 0.0
+        content = encode({"why": why, "next_at": due})
+        record = StepRecord("", "attempt", number, content, "attempt", 0, now, 0.0, activation.epoch)
+        wake = due or now + activation.redeliver
         await activation.store.put_step(activation.key, activation.epoch, delivery.seq, record, wake)
 
 
-def _count(records: Sequence[StepRecord]) -> int:
-    """The attempts since the last progress."""
+def attempts_of(records: Sequence[StepRecord], since: float = -math.inf) -> int:
+    """The attempts at a message since its last progress, those before the instant `since` left out."""
     counted = 0
     for record in records:
-        counted = record.occurrence if record.kind == "attempt" else counted if record.kind in MARKS else 0
+        if record.kind == "attempt":
+            counted = min(record.occurrence, counted + 1) if record.began_at >= since else 0
+        elif record.kind not in MARKS:
+            counted = 0
     return counted
+
+
+def due_again(records: Sequence[StepRecord]) -> float:
+    """When a message may be delivered again (UTC seconds), or 0 when nothing holds it back."""
+    last = next((record for record in reversed(records) if record.kind == "attempt"), None)
+    return 0.0 if last is None else float(decode(last.payload).get("next_at", 0.0))
 
 
 def _progressed(records: Sequence[StepRecord]) -> bool:
@@ -90,7 +107,7 @@ def _progressed(records: Sequence[StepRecord]) -> bool:
 
 
 def _at_rest(records: Sequence[StepRecord], now: float) -> bool:
-    """Whether the message sleeps, is in the back-off of a step, or waits for the answer of another process.
+    """Whether the message sleeps, is in a back-off, or waits for the answer of another process.
 
     One of several branches is enough: what the others did when the host died is nowhere written down.
     """
@@ -107,4 +124,6 @@ def _ends_at(record: StepRecord) -> float:
     """When what a record began to wait for comes, or 0 when it waits for no instant."""
     if record.kind == "sleep":
         return float(decode(record.payload))
+    if record.kind == "attempt":
+        return due_again([record])
     return Try.of(record).next_at if record.kind == "try" else 0.0

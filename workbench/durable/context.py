@@ -10,8 +10,8 @@ import math
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from workbench.durable.attempts import due_again
 from workbench.durable.functions import call_with_key
-from workbench.durable.keys import step_key
 from workbench.durable.requests import Request
 from workbench.durable.results import declared_by, failed, recorded
 from workbench.durable.retries import Try, in_time, try_again
@@ -99,6 +99,8 @@ class DurableContext(Holding, Generic[M, S]):
         delivery = await self._activation.next()
         if delivery is None:
             raise StopAsyncIteration
+        if delivery.again:
+            await self._until_due()
         return self._hand_out(delivery)
 
     async def latest(self) -> AsyncIterator[Any]:
@@ -110,7 +112,19 @@ class DurableContext(Holding, Generic[M, S]):
         while (delivery := await activation.next()) is not None:
             while activation.inbox and delivery.call_id is None:
                 delivery = await activation.skip()
+            if delivery.again:
+                await self._until_due()
             yield self._hand_out(delivery)
+
+    async def _until_due(self) -> None:
+        """Wait out the back-off of a message that failed before."""
+        ledger = self._activation.ledger
+        assert ledger is not None
+        due = due_again(ledger.records)
+        if due > self._clock.now():
+            self._activation.hold(True)
+            await self._clock.sleep_until(due)
+            self._activation.hold(False)
 
     def _hand_out(self, delivery: Delivery) -> Any:
         trunk = self._activation.trunk
@@ -344,7 +358,7 @@ class DurableContext(Holding, Generic[M, S]):
         """Whether the first `ask` of this name on the current branch has its request already, decided or not."""
         branch = self._branch(name)
         ledger = branch.ledger
-        return self._requests.knows(step_key(ledger.key, ledger.seq, branch.path, name, 0))
+        return self._requests.knows(ledger.key_at(branch.path, name, 0))
 
     def conclude(self) -> None:
         """End the current branch on purpose: what it recorded and will not ask for again is no drift."""

@@ -93,9 +93,10 @@ def durable(
 
     `key` is a template over the body's parameters, e.g. "order:{id}". `version` numbers the shape of the state;
     `migrate(state, version)` turns an older one into this one when it is loaded. A message that fails `max_attempts`
-    times is set aside. `restart`, `max_restarts` and `window` are those of `process`, for a body that fails outside any
-    message; `backoff` holds for failed messages too. `evict` is after how many idle seconds it leaves memory, where a
-    sleeping one is idle: its deadline brings it back. `quiet` is that of `process`.
+    times is set aside. `restart` and `max_restarts` are those of `process`, for a body that fails outside any message;
+    `backoff` and `window` hold for failed messages too: when one is delivered again is in the journal, and attempts
+    older than the window are forgotten. `evict` is after how many idle seconds it leaves memory, where a sleeping one
+    is idle: its deadline brings it back. `quiet` is that of `process`.
     Raises: BadInput for an option that cannot be.
     """
     return lambda body: DurableDefinition(

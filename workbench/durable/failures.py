@@ -2,7 +2,7 @@
 
 - A failure in a message is the message's: it is counted in the journal, and set aside after its attempts.
 - A failure outside any message is the body's: the supervision of its definition says whether it begins again.
-- Either way the next life waits as long as the back-off says.
+- The next life waits as long as the back-off says; a message, in the next life, until the instant in its journal.
 
 Source: DESIGN rule 7, PROCESSES B.2 (3) and B.4. Knows nothing of claims, callers or what a life is made of.
 """
@@ -28,7 +28,7 @@ log = logging.getLogger("workbench")
 class Failures:
     """The failures of one durable process."""
 
-    __slots__ = ("_clock", "_counted", "_definition", "_key", "_seq", "pausing", "restarts")
+    __slots__ = ("_clock", "_definition", "_key", "pausing", "restarts")
 
     def __init__(self, key: str, definition: DurableDefinition, clock: Clock) -> None:
         self.restarts = Restarts(definition.policy, clock)
@@ -36,7 +36,6 @@ class Failures:
         self._key = key
         self._definition = definition
         self._clock = clock
-        self._seq = self._counted = 0
 
     def use(self, definition: DurableDefinition) -> None:
         """Take another definition; one with another policy begins its count anew."""
@@ -44,19 +43,10 @@ class Failures:
         if definition.policy != self.restarts.policy:
             self.restarts = Restarts(definition.policy, self._clock)
 
-    def attempts(self, cursor: int | None) -> int:
-        """How often the message that failed last has failed; 0 once the cursor has passed it."""
-        return 0 if cursor is not None and cursor >= self._seq else self._counted
-
     async def begins_again(self, life: Life, error: BaseException) -> bool:
         """Count a failure of the body; gives whether another life follows. Raises: what the store raises."""
-        in_hand = life.activation.in_hand
-        if in_hand is not None:
-            again = await life.count_a_failure(error)
-            self._seq, self._counted = in_hand.seq, life.attempts.counted
-            if self._counted:
-                self.restarts.delay(self._counted)
-            return again
+        if life.activation.in_hand is not None:
+            return await life.count_a_failure(error)
         if self.restarts.policy.restart == "never":
             return False
         if self.restarts.take():

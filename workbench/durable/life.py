@@ -71,7 +71,7 @@ class Life:
             pool=runtime.pool,
             requests=runtime.requests,
         )
-        self.attempts = Attempts(self.activation, runtime.requests, definition.max_attempts)
+        self._attempts = Attempts(self.activation, runtime.requests, definition)
 
     async def read_log(self) -> Outcome | None:
         """Deliver what the log holds; gives how the life ended if that is already its end."""
@@ -82,7 +82,7 @@ class Life:
             for logged in await store.collect(activation.key, loaded.epoch):
                 activation.replay(logged)
             if loaded.cut_off:
-                await self.attempts.count_a_death()
+                await self._attempts.count_a_death()
         except Exception as error:
             return Outcome("crashed", error)
         except Signal as signal:
@@ -122,5 +122,5 @@ class Life:
         if delivery is None or isinstance(error, Drift):
             return False
         log.error("%s failed in message %s: %r", self.activation.key, delivery.seq, error, exc_info=error)
-        await self.attempts.count_a_failure(delivery, f"{type(error).__name__}: {error}")
+        await self._attempts.count_a_failure(delivery, f"{type(error).__name__}: {error}")
         return True

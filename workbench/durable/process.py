@@ -23,11 +23,12 @@ from workbench.durable.failures import Failures
 from workbench.durable.life import Life
 from workbench.durable.receipt import Receipt
 from workbench.durable.sending import Outbox, Sent, link, post
+from workbench.durable.standing import Standing
 from workbench.durable.threads import Threads
 from workbench.errors import BadInput, CallRefused, Fenced, OwnedElsewhere, ProcessEnded, Signal, StoreBroken
 from workbench.plain import PLAIN, decode
 from workbench.process.drive import Outcome
-from workbench.process.handle import ENDED, Handle
+from workbench.process.handle import ENDED
 from workbench.process.spawn import GRACE, Ended
 
 if TYPE_CHECKING:
@@ -45,20 +46,17 @@ __all__ = ["DurableProcess"]
 log = logging.getLogger("workbench")
 
 
-class DurableProcess(Handle):
+class DurableProcess(Standing):
     """A handle to one key of the store: it lives here while this host owns it, and follows it while another does."""
 
     def __init__(self, runtime: Runtime, definition: DurableDefinition, key: str, args: dict[str, Any]) -> None:
-        super().__init__(key, definition.shapes[1])
-        self.key = key
+        super().__init__(runtime, key, definition.shapes[1])
         self.definition = definition
         self.args = args
-        self.activation: Activation | None = None
         self.context: DurableContext[Any, Any] | None = None
         self.elsewhere: Host | None = None
         self.held_by: str | None = None
         self.threads = Threads(runtime.home)
-        self._runtime = runtime
         self._outbox = Outbox()
         self._task: asyncio.Task[None] | None = None
         self._epoch: int | None = None  # of the life that has not said how it ended
@@ -109,11 +107,6 @@ class DurableProcess(Handle):
         return post(sent, self, self._runtime)
 
     @property
-    def pending(self) -> int:
-        """Messages in the journal that the body has not asked for."""
-        return len(self.activation.inbox) if self.activation is not None else 0
-
-    @property
     def working(self) -> bool:
         if self.elsewhere is not None or self._status in ENDED:
             return False
@@ -128,22 +121,6 @@ class DurableProcess(Handle):
     @property
     def restarts(self) -> Budget:
         return self._failures.restarts.budget
-
-    @property
-    def attempts(self) -> int:
-        """How often the message that failed last has failed; 0 once it was handled or set aside."""
-        return self._failures.attempts(None if self.activation is None else self.activation.cursor)
-
-    @property
-    def next_wake(self) -> float | None:
-        """When the journal wakes the key if nothing does before, in UTC seconds, or None."""
-        info = next(iter(self._runtime.store.keys_now(key=self.key)), None)
-        return None if info is None else info.wake_at
-
-    @property
-    def epoch(self) -> int | None:
-        """The epoch of the activation that lives here, or None."""
-        return self.activation.epoch if self.activation is not None else None
 
     def start(self, *, beside: bool = False) -> None:
         """Activate the key here, unless it lives here already; a host that is no worker only follows it.

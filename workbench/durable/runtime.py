@@ -141,6 +141,19 @@ class Runtime:
         for info in sorted(left, key=lambda info: math.inf if info.wake_at is None else info.wake_at):
             self._wake(info)
 
+    def attend(self, key: str) -> None:
+        """See to a key that something was posted to: by the life here, or by one that begins here."""
+        self.home.start(self._attend(key), name=f"attend to {key}")
+
+    async def _attend(self, key: str) -> None:
+        while (process := self.live.get(key)) is not None and process.lives:
+            if process.activation is not None:
+                await self._collect(process.activation)
+                return
+            await process.states.change()
+        if self.worker:
+            await self._free([key])
+
     async def _free(self, keys: list[str]) -> None:
         """Bring keys to life whose definition came."""
         for key in keys:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MARKS", "Address", "Branch", "Ledger", "current_branch", "inside_path"]
 
-MARKS = frozenset(("attempt", "try", "wait"))
+MARKS = frozenset(("attempt", "try", "wait", "requeued"))
 """The kinds of records that answer no step: they say what happened to a message on the way."""
 
 
@@ -44,11 +44,13 @@ class Address(NamedTuple):
 class Ledger:
     """The records of one message: those of earlier deliveries, claimed one by one, and those of this one."""
 
-    __slots__ = ("_branches", "_recorded", "_unclaimed", "deadlines", "key", "open", "records", "replayed", "seq")
+    __slots__ = (
+        "_branches", "_recorded", "_unclaimed", "deadlines", "key", "open", "origin", "records", "replayed", "seq",
+    )  # fmt: skip
 
     def __init__(self, key: str, seq: int, recorded: Iterable[StepRecord] = ()) -> None:
         self.key = key
-        self.seq = seq
+        self.seq = self.origin = seq
         self.records: list[StepRecord] = list(recorded)
         self.replayed: set[tuple[str, str, int]] = set()
         self.open: dict[Address, float] = {}
@@ -61,6 +63,7 @@ class Ledger:
 
     def _see_what_is_recorded(self) -> None:
         self._recorded = {(r.branch, r.name, r.occurrence): r for r in self.records if r.kind not in MARKS}
+        self.origin = next((int(r.payload) for r in self.records if r.kind == "requeued"), self.seq)
         for record in self._recorded.values():
             self._unclaimed.setdefault(record.branch, {})[(record.name, record.occurrence)] = record.position
 
@@ -125,7 +128,11 @@ class Ledger:
 
     def key_of(self, address: Address) -> str:
         """The idempotency key of a step."""
-        return step_key(self.key, self.seq, address.branch, address.name, address.occurrence)
+        return self.key_at(address.branch, address.name, address.occurrence)
+
+    def key_at(self, branch: str, name: str, occurrence: int) -> str:
+        """The idempotency key of the step there: under the number that its message had when it was first delivered."""
+        return step_key(self.key, self.origin, branch, name, occurrence)
 
     def branch(self, parent: Branch, name: str) -> Branch:
         """A branch below `parent`; a name used twice gets a number."""
