@@ -24,6 +24,8 @@ Sleeper: TypeAlias = "tuple[float, int, asyncio.Future[None]]"
 
 EXACT = 1e-6
 """Seconds by which sums of floats may be off."""
+PAUSE = 0.0005
+"""Seconds of real time between two looks at what is busy in a thread, which needs the interpreter meanwhile."""
 
 
 class ManualClock:
@@ -89,7 +91,7 @@ class ManualClock:
         ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]  # nothing public says whether a loop is idle
         await asyncio.sleep(0)
         while ready or any(busy() for busy in self._busy):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0 if ready else PAUSE)
 
     async def _in_line(self, line: list[Sleeper], until: float) -> None:
         sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
