@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from workbench.process.channel import Channel
     from workbench.testing.clock import ManualClock
+    from workbench.testing.crashes import crash_suite
     from workbench.testing.notebooks import Notebook
 
-__all__ = ["Channel", "ManualClock", "Notebook"]
+__all__ = ["Channel", "ManualClock", "Notebook", "crash_suite"]
 
 _HOMES = {
     "Channel": "workbench.process.channel",
     "ManualClock": "workbench.testing.clock",
     "Notebook": "workbench.testing.notebooks",
+    "crash_suite": "workbench.testing.crashes",
 }
 
 
