@@ -26,7 +26,7 @@ __all__ = ["Death", "Mortal"]
 COUNTED = frozenset(
     (
         *("load", "append", "pending", "put_step", "steps", "commit", "register", "claim", "release", "renew"),
-        *("post", "collect", "put_record", "decide_record"),
+        *("post", "collect", "put_record", "decide_record", "requeue_letter", "discard_letter"),
     )
 )
 LOOKS = frozenset(

@@ -15,8 +15,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.durable.context import Retry
 from workbench.durable.definition import DurableDefinition, durable
+from workbench.durable.retries import Retry
 from workbench.errors import StepFailed
 from workbench.process.calls import Call
 from workbench.process.definition import process
@@ -198,7 +198,7 @@ class Workload:
         retry = Retry(times=3, backoff=self.moment / 60)
         insured = await ctx.step("insure", self._busy_at_first(f"{id}/insure", 3), retry=retry)
         try:
-            await ctx.step("gift", self._hopeless(f"{id}/gift", 2), retry=Retry(times=2, backoff=self.moment / 60))
+            await ctx.step("gift", self._hopeless(f"{id}/gift"), retry=Retry(times=2, backoff=self.moment / 60))
         except StepFailed as failed:
             gift = str(failed.fields["type"])
         stock = self._bench.lookup("crash-stock", round=self.round)
@@ -236,25 +236,17 @@ class Workload:
         return weigh
 
     def _busy_at_first(self, what: str, times: int) -> Callable[[str], Any]:
-        tried = 0
-
         async def insure(key: str) -> str:
-            nonlocal tried
-            tried += 1
-            if tried < times:
+            done = self._did(what, key)
+            if len([note for note in self._book.notes("did") if note.value == key]) < times:
                 raise OSError("the insurer is busy")
-            return self._did(what, key)
+            return done
 
         return insure
 
-    def _hopeless(self, what: str, times: int) -> Callable[[str], Any]:
-        tried = 0
-
+    def _hopeless(self, what: str) -> Callable[[str], Any]:
         async def give(key: str) -> str:
-            nonlocal tried
-            tried += 1
-            if tried == times:
-                self._did(what, key)
+            self._did(what, key)
             raise LookupError("there are no gifts")
 
         return give
