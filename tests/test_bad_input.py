@@ -202,7 +202,7 @@ async def test_a_path_that_is_no_store_is_named_and_left_as_it_was(tmp_path, mak
 
 
 async def test_what_a_bench_cannot_take_is_refused_before_anything_is_opened(tmp_path):
-    with pytest.raises(BadInput, match="a bench takes agents and durable definitions, found 5"):
+    with pytest.raises(BadInput, match="a bench takes agents and definitions of processes, found 5"):
         await Workbench.open(tmp_path / "agents.db", 5)
 
     assert list(tmp_path.iterdir()) == []

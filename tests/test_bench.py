@@ -84,7 +84,7 @@ async def test_arguments_that_do_not_fit_a_definition_are_refused() -> None:
 
 @pytest.mark.parametrize("thing", [print, "greeter", None, lambda: None])
 async def test_a_bench_takes_agents_and_durable_definitions_only(thing: Any) -> None:
-    with pytest.raises(BadInput, match="a bench takes agents and durable definitions, found"):
+    with pytest.raises(BadInput, match="a bench takes agents and definitions of processes, found"):
         Workbench.open(":memory:", thing)
     async with Workbench.open() as bench:
         with pytest.raises(BadInput):

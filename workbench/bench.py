@@ -4,6 +4,8 @@
   host, which claims only what no live host owns.
 - `Workbench.open(…)` can be awaited or entered with `async with`. Who awaits it keeps it open until `close()`; leaving
   the last `async with` closes a bench that nobody keeps.
+- What was looked up leaves when it is idle for its `evict` seconds, or when there are too many; what is watched or busy
+  stays.
 - Opening and closing one place take turns, so that one kernel never has two hosts on one file.
 
 Source: DESIGN 2, RECIPES "Processes and the API".
@@ -16,7 +18,7 @@ import html
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 from weakref import WeakValueDictionary
 
 from workbench.agents.agent import Agent
@@ -32,17 +34,20 @@ from workbench.loop import Home
 from workbench.messaging.room import PostRoom
 from workbench.process.definition import Definition
 from workbench.process.drive import Owner, current_owner
+from workbench.process.entries import Entries
+from workbench.process.registry import Registry
 from workbench.process.spawn import spawn_for
 from workbench.store.opening import store_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Awaitable, Callable, Generator, Mapping
 
     from workbench.agents.context import Principal
     from workbench.agents.run import Run
     from workbench.durable.process import DurableProcess
     from workbench.messaging.queue import Queue
     from workbench.process.handle import Handle
+    from workbench.process.spawn import Process
     from workbench.store.journal import Host, Store
 
 __all__ = ["Workbench"]
@@ -57,6 +62,7 @@ class Workbench:
     """An open bench. Make one with `await Workbench.open(…)`."""
 
     def __init__(self, store: Store, runtime: Runtime, place: str) -> None:
+        self._registry = Registry(runtime.entries, runtime.clock)
         self.place = place
         self.store = store
         self.agents: dict[str, Agent] = {}
@@ -74,18 +80,20 @@ class Workbench:
     def open(
         cls,
         where: str | os.PathLike[str] = MEMORY,
-        *what: Agent | DurableDefinition,
+        *what: Agent | Definition,
         store: Store | None = None,
         lease: float = 30.0,
         worker: bool = True,
         durability: Durability = "full",
         clock: Clock | None = None,
+        max_entries: int | None = 10_000,
     ) -> Opening:
         """Open a bench and recover whatever was interrupted; await it, or enter it with `async with`.
 
-        `where` is a file, ":memory:", or a "postgresql://…" address. `what` are agents and durable definitions.
+        `where` is a file, ":memory:", or a "postgresql://…" address. `what` are agents and definitions of processes.
         `lease` is in seconds; `worker=False` accepts and serves without running anything; `durability` is "full" or
-        "process".
+        "process". Above `max_entries` processes the idle ones that were looked up longest ago leave memory (None for no
+        bound).
 
         Raises: NotAStore, BadInput.
         """
@@ -93,19 +101,29 @@ class Workbench:
             _check(thing)
         if not isinstance(lease, (int, float)) or isinstance(lease, bool) or lease <= 0:
             raise BadInput(f"lease is a number of seconds above 0, found {lease!r}")
+        if max_entries is not None and (type(max_entries) is not int or max_entries < 1):
+            raise BadInput(f"max_entries is a whole number from 1, or None for no bound, found {max_entries!r}")
         place = _place(where) if store is None else f"store {id(store):x}"
-        options = _Options(place, what, store, float(lease), worker, durability, clock or SystemClock())
+        options = _Options(place, what, store, float(lease), worker, durability, clock or SystemClock(), max_entries)
         return Opening(lambda: _opened(cls, options))
 
-    def add(self, *what: Agent | DurableDefinition) -> None:
-        """Know agents and durable definitions, or replace those of their names; the next life of each uses the new."""
+    def add(self, *what: Agent | Definition) -> None:
+        """Know agents and definitions of processes, or replace those of their names.
+
+        What lives goes on under new code, a durable process from its last commit, others from their arguments, after
+        the message at work is finished under the old; where the code is the same nothing is disturbed.
+        Raises: BadInput for what is neither, or when the name is that of a process of the other kind.
+        """
         for thing in what:
             _check(thing)
+            self._check_kind(thing)
         for thing in what:
             if isinstance(thing, Agent):
                 self.runs.add(thing)
-            else:
+            elif isinstance(thing, DurableDefinition):
                 self._runtime.add(thing)
+            else:
+                self._registry.add(thing)
 
     def run(
         self,
@@ -127,23 +145,44 @@ class Workbench:
             )
         return self.runs.start(self._agent(agent), request, id=id, conversation=conversation, principal=principal)
 
-    def lookup(self, definition: DurableDefinition | str, /, *, take: bool = False, **args: Any) -> DurableProcess:
-        """The durable process of these arguments, got or begun.
+    @overload
+    def lookup(self, definition: DurableDefinition, /, *, take: bool = ..., **args: Any) -> DurableProcess: ...
+    @overload
+    def lookup(self, definition: Definition, /, **args: Any) -> Process: ...
+    @overload
+    def lookup(self, definition: str, /, *, take: bool = ..., **args: Any) -> DurableProcess | Process: ...
 
-        One that another live host has is followed, unless `take` moves it here: its life there is fenced, ends quietly
-        and says who took over. Raises: NoCode, BadInput.
+    def lookup(self, definition: Definition | str, /, *, take: bool = False, **args: Any) -> DurableProcess | Process:
+        """The process of these arguments, got or begun: a durable one, or one in memory of this bench.
+
+        A durable one that another live host has is followed, unless `take` moves it here: its life there is fenced,
+        ends quietly and says who took over. Raises: NoCode, BadInput.
         """
         self._check_open()
-        if isinstance(definition, str):
-            definition = self._runtime.definition(definition)
-        elif not isinstance(definition, DurableDefinition):
-            raise BadInput(
-                f"bench.lookup needs a durable definition or the name of one, found {definition!r}; "
-                "decorate a process body with @durable(key=…)"
-            )
-        elif self._runtime.definitions.get(definition.name) is not definition:
-            self.add(definition)
-        return self._runtime.lookup(definition, args, take=take)
+        known = self._definition(definition, "lookup")
+        if isinstance(known, DurableDefinition):
+            if self._runtime.definitions.get(known.name) is not known:
+                self.add(known)
+            return self._runtime.lookup(known, args, take=take)
+        self._check_kind(known)
+        return self._registry.lookup(known, args)
+
+    def evict(self, definition: Definition | str, /, **args: Any) -> Awaitable[None]:
+        """End the process of these arguments, or all of the definition when none are given, busy or not.
+
+        Await it to wait for their finalizers. A durable one keeps what is unfinished in its journal, and the next
+        lookup, message or deadline brings it back. Raises: NoCode, BadInput.
+        """
+        self._check_open()
+        known = self._definition(definition, "evict")
+        some = args or None
+        here: list[DurableProcess] | list[Process]
+        if isinstance(known, DurableDefinition):
+            here = self._runtime.find(known, some)
+        else:
+            here = self._registry.find(known, some)
+        ends = [process.dispose() for process in here]
+        return self._runtime.home.start(_all(ends), name=f"evict {known.name}")
 
     def spawn(self, definition: Definition, /, **args: Any) -> Handle:
         """Start a process in memory; it ends with the body it is spawned in, else with the bench. Raises: BadInput."""
@@ -199,6 +238,8 @@ class Workbench:
         try:
             self.approvals.close()
             await self._post.close()
+            for process in self._registry.all():
+                self._owner.adopt(process)
             await self._owner.end()
             await self._runtime.close()
         finally:
@@ -240,6 +281,35 @@ class Workbench:
             )
         return self.agents[agent]
 
+    def _definition(self, definition: object, verb: str) -> Definition:
+        """The definition that is meant. Raises: NoCode, BadInput."""
+        if isinstance(definition, str) and definition in self._registry.definitions:
+            return self._registry.definitions[definition]
+        if isinstance(definition, str) and definition in self._runtime.definitions:
+            return self._runtime.definitions[definition]
+        if isinstance(definition, str):
+            known = sorted([*self._runtime.definitions, *self._registry.definitions])
+            raise NoCode(
+                f"no definition {definition!r} here, there are {known}; add it with bench.add(…)", name=definition
+            )
+        if not isinstance(definition, Definition):
+            raise BadInput(
+                f"bench.{verb} needs a definition of a process or the name of one, found {definition!r}; "
+                "decorate a process body with @process or @durable(key=…)"
+            )
+        return definition
+
+    def _check_kind(self, thing: object) -> None:
+        """Raises: BadInput when the name of a definition is that of a process of the other kind."""
+        durable = isinstance(thing, DurableDefinition)
+        others: Mapping[str, Definition] = self._registry.definitions if durable else self._runtime.definitions
+        if isinstance(thing, Definition) and thing.name in others:
+            kinds = ("in memory", "durable") if durable else ("durable", "in memory")
+            raise BadInput(
+                f"{thing.name!r} is a process {kinds[0]} on this bench and is now given as {kinds[1]}; "
+                "give one of them another name"
+            )
+
     def _check_open(self) -> None:
         if self.closed:
             raise StoreError(
@@ -274,12 +344,18 @@ class _Options:
     """What `Workbench.open` was asked for."""
 
     place: str
-    what: tuple[Agent | DurableDefinition, ...]
+    what: tuple[Agent | Definition, ...]
     store: Store | None
     lease: float
     worker: bool
     durability: Durability
     clock: Clock
+    max_entries: int | None
+
+
+async def _all(ends: list[Awaitable[None]]) -> None:
+    for end in ends:
+        await end
 
 
 async def _opened(cls: type[Workbench], options: _Options) -> Workbench:
@@ -320,7 +396,9 @@ async def _new(cls: type[Workbench], home: Home, options: _Options) -> Workbench
     place, clock = options.place, options.clock
     keeper = options.store if options.store is not None else store_for(place, durability=options.durability)
     await keeper.open(label=_label(), lease=options.lease, now=clock.now)
-    bench = cls(keeper, Runtime(keeper, home, clock, worker=options.worker, redeliver=options.lease), place)
+    entries = Entries(home, clock, options.max_entries)
+    runtime = Runtime(keeper, home, clock, worker=options.worker, redeliver=options.lease, entries=entries)
+    bench = cls(keeper, runtime, place)
     if place != MEMORY:
         _open[place] = bench
     try:
@@ -355,8 +433,8 @@ def _label() -> str:
 
 
 def _check(thing: object) -> None:
-    if not isinstance(thing, (Agent, DurableDefinition)):
+    if not isinstance(thing, (Agent, Definition)):
         raise BadInput(
-            f"a bench takes agents and durable definitions, found {thing!r}; "
-            "decorate a process body with @durable(key=…)"
+            f"a bench takes agents and definitions of processes, found {thing!r}; "
+            "decorate a process body with @process or @durable(key=…)"
         )

@@ -276,7 +276,7 @@ async def test_a_disposed_follower_stops_following(place: Place) -> None:
     await there.dispose()
 
     assert (await asyncio.wait_for(reading, 5))[-1] == 1
-    assert (there.status, two._runtime.following) == ("disposed", {})
+    assert (there.status, dict(two._runtime.following)) == ("disposed", {})
 
 
 async def _all(handle: Any) -> list[Any]:

@@ -9,8 +9,9 @@ Source: DESIGN 2, rules 5 and 6, CASES 6, 11.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from workbench.agents.context import Principal
 from workbench.agents.live import Live
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Runs"]
 
 AGENT = "agent:"
+IDLE = 60.0
+"""Seconds after which a run that has ended, and that nobody looks at, leaves memory; the store has it."""
 
 
 class Runs:
@@ -42,7 +45,7 @@ class Runs:
     def __init__(self, runtime: Runtime, agents: dict[str, Agent]) -> None:
         self._runtime = runtime
         self._agents = agents
-        self._runs: dict[str, Run] = {}
+        self._runs: MutableMapping[str, Run] = WeakValueDictionary()
 
     def add(self, agent: Agent) -> None:
         """Know an agent by its name, or replace the one of that name."""
@@ -174,7 +177,8 @@ class Runs:
                 if type(message) is Call:
                     message, reply = message.message, message.reply
                 if message["type"] == "ask" and state["status"] not in FINAL:
-                    live = self._run(id, name).begin()
+                    of = self._run(id, name)  # kept while it works, so that who asks for the run finds this one
+                    live = of.begin()
                     state = await Loop(
                         ctx,
                         agent,
@@ -196,7 +200,7 @@ class Runs:
                 if reply is not None:
                     reply({"status": state["status"], "output": state["output"]})
 
-        return DurableDefinition(body, name=f"{AGENT}{name}", key=lambda args: _key(args["id"]))
+        return DurableDefinition(body, name=f"{AGENT}{name}", key=lambda args: _key(args["id"]), evict=IDLE)
 
 
 def _key(id: str) -> str:

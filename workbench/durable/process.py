@@ -133,6 +133,7 @@ class DurableProcess(Standing):
             self._watch()
         elif not self._is_at_work():
             self._runtime.live[self.key] = self
+            self._runtime.entries.looked_up(self, idle=self.definition.evict, leave=self.leave)
             self.elsewhere = None  # unless the claim says otherwise
             self._how = ""
             self._anew = False
@@ -247,7 +248,7 @@ class DurableProcess(Standing):
         """See to how a life ended; gives whether another follows."""
         activation = life.activation
         if self.activation is activation:
-            self.activation = None
+            self.activation = self.context = None
         activation.on_broken = _over_already
         await life.end()
         if not self._is_ours():
@@ -300,6 +301,7 @@ class DurableProcess(Standing):
     async def _release(self, how: str, by: str = "") -> None:
         """Say in the journal how the life ended, once."""
         self._runtime.live.pop(self.key, None)
+        self._runtime.entries.forget(self)
         epoch, self._epoch = self._epoch, None
         if epoch is not None:
             await self._runtime.store.release(self.key, epoch, how, by)
@@ -327,8 +329,21 @@ class DurableProcess(Standing):
         self.held_by = by
         await self.end("killed", by)
 
+    def leave(self) -> None:
+        """Leave memory: the journal has it all, and the next lookup, message or deadline brings it back."""
+        if self.key in self._runtime.live and not self._how:
+            task = self._begin_end("disposed", "eviction")
+            if task is not None:
+                self._runtime.home.start(self._over(task, "disposed", "eviction"), name=f"evict {self.key}")
+
     async def end(self, how: str, by: str) -> None:
         """End the activation and wait for its finalizers, for twice `GRACE` seconds if the body ignores the end."""
+        task = self._begin_end(how, by)
+        if task is not None:
+            await self._over(task, how, by)
+
+    def _begin_end(self, how: str, by: str) -> asyncio.Task[None] | None:
+        """Tell the life to end; gives its task, or None when there is none."""
         task, activation = self._task, self.activation
         self._anew = False
         self._runtime.following.pop(self.key, None)
@@ -337,7 +352,7 @@ class DurableProcess(Standing):
             if self._status not in ENDED:
                 self.elsewhere = None
                 self._become("disposed")
-            return
+            return None
         self._how, self._by = how, by
         self._become("restarting" if how == "replaced" else "disposed")
         if activation is not None:
@@ -349,7 +364,7 @@ class DurableProcess(Standing):
                 task.cancel()
         elif self.threads.awaited or self._failures.pausing:
             task.cancel()
-        await self._over(task, how, by)
+        return task
 
     async def _over(self, task: asyncio.Task[None], how: str, by: str) -> None:
         """Return when the life that was told to end is over, or given up on."""

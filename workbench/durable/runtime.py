@@ -14,18 +14,20 @@ import logging
 import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from workbench.durable.answers import hear
 from workbench.durable.process import DurableProcess
 from workbench.durable.requests import Requests
-from workbench.errors import BadInput, Fenced, NoCode, ProcessEnded
+from workbench.errors import BadInput, Fenced, ProcessEnded
 from workbench.events import Changes
 from workbench.plain import decode, digest, encode
 from workbench.process.code import same_code
+from workbench.process.entries import Entries
 from workbench.store.fencing import fenced
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, MutableMapping
 
     from workbench.clock import Clock
     from workbench.durable.activation import Activation
@@ -46,7 +48,16 @@ log = logging.getLogger("workbench")
 class Runtime:
     """Durable processes on one store. `redeliver` is how long an unacknowledged key stays undisturbed, in seconds."""
 
-    def __init__(self, store: Store, home: Home, clock: Clock, *, worker: bool = True, redeliver: float = 30.0) -> None:
+    def __init__(
+        self,
+        store: Store,
+        home: Home,
+        clock: Clock,
+        *,
+        worker: bool = True,
+        redeliver: float = 30.0,
+        entries: Entries | None = None,
+    ) -> None:
         self.store = store
         self.home = home
         self.clock = clock
@@ -56,12 +67,13 @@ class Runtime:
         self.requests = Requests(store, clock)
         self.definitions: dict[str, DurableDefinition] = {}
         self.live: dict[str, DurableProcess] = {}
-        self.following: dict[str, DurableProcess] = {}
+        self.following: MutableMapping[str, DurableProcess] = WeakValueDictionary()
+        self.entries = Entries(home, clock) if entries is None else entries
         self.held: set[str] = set()
         self.blocked: dict[str, str] = {}
         self.changes = Changes()
         self.decide: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] = _undecided
-        self._handles: dict[str, DurableProcess] = {}
+        self._handles: MutableMapping[str, DurableProcess] = WeakValueDictionary()
         self.closed = False
         self._scheduler: asyncio.Task[None] | None = None
         self._unwatch: Callable[[], None] | None = None
@@ -80,16 +92,6 @@ class Runtime:
             self.blocked = {key: reason for key, reason in self.blocked.items() if key not in freed}
             self.home.start(self._free(freed), name=f"wake what waited for {definition.name}")
 
-    def definition(self, name: str) -> DurableDefinition:
-        """The definition of that name. Raises: NoCode."""
-        try:
-            return self.definitions[name]
-        except KeyError:
-            raise NoCode(
-                f"no definition {name!r} here, there are {sorted(self.definitions)}; add it with bench.add(…)",
-                name=name,
-            ) from None
-
     def lookup(self, definition: DurableDefinition, args: dict[str, Any], *, take: bool = False) -> DurableProcess:
         """The handle for these arguments; the process comes to life behind it, and with `take` it does so here.
 
@@ -101,10 +103,22 @@ class Runtime:
             handle.take()
         elif self.home.here:
             handle.start()
+        if self.home.here and handle.key in self.live:
+            self.entries.looked_up(handle, idle=definition.evict, leave=handle.leave)
         return handle
 
+    def find(self, definition: DurableDefinition, args: dict[str, Any] | None = None) -> list[DurableProcess]:
+        """The processes of a definition that live here: all of them, or the one of these arguments."""
+        if args is not None:
+            live = self.live.get(definition.key_of(definition.bind(args)))
+            return [] if live is None else [live]
+        return [process for process in self.live.values() if process.definition.name == definition.name]
+
     def handle(self, definition: DurableDefinition, key: str, args: dict[str, Any]) -> DurableProcess:
-        """The one handle of a key in this bench, without bringing it to life."""
+        """The one handle of a key in this bench, without bringing it to life.
+
+        It is the same one for as long as anybody has it, or it lives; then nothing of the key is kept here.
+        """
         handle = self._handles.get(key)
         if handle is None:
             handle = self._handles[key] = DurableProcess(self, definition, key, args)
@@ -164,6 +178,7 @@ class Runtime:
     async def close(self) -> None:
         """End what lives here; the journal keeps what is unfinished."""
         self.closed = True
+        self.entries.close()
         if self._unwatch is not None:
             self._unwatch()
         if self._scheduler is not None:
