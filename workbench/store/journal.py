@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from workbench.store.past import Past
     from workbench.store.queue import QueueStore
+    from workbench.store.topic import TopicStore
 
 __all__ = [
     "Activation",
@@ -396,6 +397,11 @@ class Store(Journal, Claims, Inbox, Records, Letters, Glance, Protocol):
         ...
 
     @property
+    def topics(self) -> TopicStore:
+        """Published events (`workbench.store.topic`)."""
+        ...
+
+    @property
     def host(self) -> Host:
         """Who this store is among the hosts of its place."""
         ...
@@ -436,7 +442,7 @@ class Store(Journal, Claims, Inbox, Records, Letters, Glance, Protocol):
         ...
 
     def prune(self, before: float) -> Awaitable[int]:
-        """Forget answers, committed messages, steps and finished jobs that are older than `before`.
+        """Forget answers, committed messages, steps, finished jobs and events that are older than `before`.
 
         Gives how many rows went.
         """

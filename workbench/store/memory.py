@@ -34,6 +34,7 @@ from workbench.store.journal import (
 )
 from workbench.store.key import checked
 from workbench.store.memory_queue import MemoryQueues
+from workbench.store.memory_topic import MemoryTopics
 from workbench.store.past import Past
 from workbench.store.room import Call, Line, Room, acknowledge, log, lose, make_due, prune, strike_off, text
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from workbench.store.letters import SetAside
+    from workbench.store.topic import Post
 
 __all__ = ["MemoryStore", "Room"]
 
@@ -51,6 +53,7 @@ class MemoryStore:
     """A store in memory. Implements `workbench.store.journal.Store`."""
 
     queues_of: ClassVar[type[MemoryQueues]] = MemoryQueues
+    topics_of: ClassVar[type[MemoryTopics]] = MemoryTopics
 
     def __init__(self, room: Room | None = None) -> None:
         self._room = room or Room()
@@ -61,6 +64,12 @@ class MemoryStore:
         """The queues of the room."""
         _ = self.host
         return self._queues
+
+    @property
+    def topics(self) -> MemoryTopics:
+        """The topics of the room."""
+        _ = self.host
+        return self._topics
 
     @property
     def host(self) -> Host:
@@ -78,9 +87,9 @@ class MemoryStore:
         self._host = Host(uuid.uuid4().hex[:12], label, os.getpid(), now() + lease)
         self._room.hosts[self._host.id] = self._host
         self._newest_life = next(self._room.ids)
-        self._queues = self.queues_of(
-            self._room.queues, lambda: self.host, self._room.hosts, now, self._settle, self._wrote
-        )
+        shared = (lambda: self.host, self._room.hosts, now, self._settle, self._wrote)
+        self._queues = self.queues_of(self._room.queues, *shared)
+        self._topics = self.topics_of(self._room.topics, *shared, self._posted)
 
     async def close(self) -> None:
         """Leave as a host."""
@@ -250,6 +259,10 @@ class MemoryStore:
             line.wake_at = wake
         return number
 
+    def _posted(self, post: Post) -> int:
+        """Post what a topic delivers."""
+        return self.post_now(post.key, post.message, wake=post.wake, definition=post.definition, args=post.args)
+
     def collect(self, key: str, epoch: int) -> asyncio.Future[list[Logged]]:
         """Move what was posted into the log."""
 
@@ -389,7 +402,8 @@ class MemoryStore:
 
     async def prune(self, before: float) -> int:
         """Forget what is older than `before`."""
-        return sum(prune(line, before) for line in self._room.lines.values()) + await self._queues.prune(before)
+        gone = sum(prune(line, before) for line in self._room.lines.values())
+        return gone + await self._queues.prune(before) + await self._topics.prune(before)
 
     # What the verbs are made of.
 

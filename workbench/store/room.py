@@ -16,6 +16,7 @@ from workbench.store.journal import Activation, Commit, Entry, Host, Logged, Rec
 from workbench.store.letters import SetAside
 from workbench.store.past import OWN, Committed, change
 from workbench.store.queue_room import QueueRoom
+from workbench.store.topic_room import TopicRoom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,6 +84,7 @@ class Room:
         self.hosts: dict[str, Host] = {}
         self.watchers: dict[object, tuple[str, Callable[[], object]]] = {}
         self.queues = QueueRoom()
+        self.topics = TopicRoom()
         self.ids = itertools.count(1)
 
 

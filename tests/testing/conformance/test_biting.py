@@ -6,14 +6,19 @@ from functools import partial
 
 import pytest
 from broken import BROKEN
-from broken_queues import BROKEN_QUEUES, keeper
+from broken_queues import BROKEN_QUEUES
+from broken_queues import keeper as with_queues
+from broken_topics import BROKEN_TOPICS
+from broken_topics import keeper as with_topics
 
 from workbench.store.memory import MemoryStore, Room
 from workbench.store.memory_queue import MemoryQueues
+from workbench.store.memory_topic import MemoryTopics
 from workbench.testing.conformance import check, laws
 from workbench.testing.conformance.journal import JOURNAL
 from workbench.testing.conformance.queues import QUEUES
 from workbench.testing.conformance.retention import RETENTION
+from workbench.testing.conformance.topics import TOPICS
 from workbench.testing.conformance.wakes import WAKES
 
 
@@ -28,11 +33,17 @@ async def test_a_broken_keeper_fails_exactly_one_law(keeper: type[MemoryStore], 
 
 @pytest.mark.parametrize(("queues", "law"), BROKEN_QUEUES.items(), ids=lambda each: getattr(each, "__name__", None))
 async def test_a_keeper_with_broken_queues_fails_exactly_one_law(queues: type[MemoryQueues], law: str) -> None:
-    assert list(await check(lambda: partial(keeper(queues), Room()))) == [law]
+    assert list(await check(lambda: partial(with_queues(queues), Room()))) == [law]
 
 
-def test_each_law_of_queues_has_a_control() -> None:
+@pytest.mark.parametrize(("topics", "law"), BROKEN_TOPICS.items(), ids=lambda each: getattr(each, "__name__", None))
+async def test_a_keeper_with_broken_topics_fails_exactly_one_law(topics: type[MemoryTopics], law: str) -> None:
+    assert list(await check(lambda: partial(with_topics(topics), Room()))) == [law]
+
+
+def test_each_law_of_the_post_room_has_a_control() -> None:
     assert {law.name for law in QUEUES} == set(BROKEN_QUEUES.values())
+    assert {law.name for law in TOPICS} == set(BROKEN_TOPICS.values())
 
 
 def test_each_law_of_the_reference_has_a_control() -> None:

@@ -31,6 +31,7 @@ SWEEP = """
         UNION SELECT body FROM records WHERE typeof(body) = 'blob'
         UNION SELECT decision FROM records WHERE typeof(decision) = 'blob'
         UNION SELECT body FROM jobs WHERE typeof(body) = 'blob'
+        UNION SELECT body FROM events WHERE typeof(body) = 'blob'
     )
 """
 

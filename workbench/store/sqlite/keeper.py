@@ -21,6 +21,7 @@ from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import Ledger
 from workbench.store.sqlite.queue_keeper import SQLiteQueues
+from workbench.store.sqlite.topic_keeper import SQLiteTopics
 from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP, Job
 from workbench.store.sqlite.writer import Writer
 
@@ -64,6 +65,7 @@ class SQLiteStore:
         self._open = False
         self._member: hosts.Member
         self._queues: SQLiteQueues
+        self._topics: SQLiteTopics
 
     @property
     def host(self) -> Host:
@@ -76,6 +78,12 @@ class SQLiteStore:
         """The queues of the file."""
         self._check()
         return self._queues
+
+    @property
+    def topics(self) -> SQLiteTopics:
+        """The topics of the file."""
+        self._check()
+        return self._topics
 
     @property
     def idle(self) -> bool:
@@ -107,6 +115,7 @@ class SQLiteStore:
             hosts.depart(file, None)
             raise
         self._queues = SQLiteQueues(self._job, self._reader, self._member, now)
+        self._topics = SQLiteTopics(self._job, self._reader, self._member, now)
         self._ledger.slot, self._ledger.lease, self._ledger.renewed = self._member.slot, lease, now()
 
     async def close(self) -> None:
@@ -329,7 +338,7 @@ class SQLiteStore:
             while went is not None:
                 gone, after = gone + went, after + pruning.SLICE
                 went = await self._job(slice_of(after, before))
-        gone += await self._queues.prune(before)
+        gone += await self._queues.prune(before) + await self._topics.prune(before)
         await self._job(pruning.sweep_blobs())
         return gone
 

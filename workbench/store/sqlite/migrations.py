@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlite_utils import Database, Migrations
 
 from workbench.store.sqlite.schema import APPLICATION_ID, DEAD_LETTERS, SET, TABLES
-from workbench.store.sqlite.schema_messages import QUEUES
+from workbench.store.sqlite.schema_messages import QUEUES, TOPICS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -51,6 +51,13 @@ def dead_letters(db: Database) -> None:
 def last_state(db: Database) -> None:
     """A key knows the commit in which its state lies."""
     db.conn.execute("ALTER TABLE keys ADD COLUMN last_state INTEGER NOT NULL DEFAULT 0")
+
+
+@migrations(name="0005_topics")
+def topics(db: Database) -> None:
+    """Events, and how far their subscribers have got."""
+    for statement in TOPICS:
+        db.conn.execute(statement)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -3,13 +3,14 @@
 - `jobs` has one row per job, whatever its status; the indexes are partial, so a job that is over is in none of them and
   the cost of a lease does not grow with history.
 - `queues.done` counts what was ever done, so that pruning changes no figure.
+- `topics.last` and `topics.pruned` say which events there are; a position is never used twice.
 
 Row numbers of jobs belong to the one series of the file (`workbench.store.sqlite.schema`).
 """
 
 from __future__ import annotations
 
-__all__ = ["QUEUES"]
+__all__ = ["QUEUES", "TOPICS"]
 
 QUEUES = (
     """
@@ -46,4 +47,35 @@ QUEUES = (
     WHERE key IS NOT NULL AND status IN ('waiting', 'delayed', 'leased')
     """,
     "CREATE INDEX jobs_blob ON jobs (body) WHERE typeof(body) = 'blob'",
+)
+
+TOPICS = (
+    """
+    CREATE TABLE topics (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        last INTEGER NOT NULL DEFAULT 0,
+        pruned INTEGER NOT NULL DEFAULT 0
+    )
+    """,
+    """
+    CREATE TABLE events (
+        topic INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        at REAL NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (topic, position)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX events_blob ON events (body) WHERE typeof(body) = 'blob'",
+    """
+    CREATE TABLE subscribers (
+        topic INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        at REAL NOT NULL,
+        holder INTEGER,
+        PRIMARY KEY (topic, name)
+    ) WITHOUT ROWID
+    """,
 )
