@@ -25,6 +25,7 @@ from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
 from workbench.agents.runs import Runs
 from workbench.clock import Clock, SystemClock
+from workbench.durable.arrivals import Arrivals
 from workbench.durable.dead_letters import DeadLetters
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.journal_table import Journal, journal_of
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from workbench.agents.run import Run
     from workbench.durable.process import DurableProcess
     from workbench.messaging.queue import Queue
+    from workbench.messaging.topic import Topic
     from workbench.process.handle import Handle
     from workbench.process.spawn import Process
     from workbench.store.journal import Host, Store
@@ -71,7 +73,7 @@ class Workbench:
         self.closed = False
         self._runtime = runtime
         self._owner = Owner(runtime.clock)
-        self._post = PostRoom(store, runtime.home, runtime.clock, worker=runtime.worker)
+        self._post = PostRoom(store, runtime.home, runtime.clock, Arrivals(runtime), worker=runtime.worker)
         self._entered = 0
         self._kept = False
         runtime.decide = self.approvals.command
@@ -195,6 +197,18 @@ class Workbench:
         """The queue of that name: leased work, in any number of kernels on this store. Raises: BadInput."""
         self._check_open()
         return self._post.queue(name)
+
+    def topic(self, name: str, *, keep: int | None = None, keep_for: float | None = None) -> Topic:
+        """The topic of that name: events in order, for everyone who listens, in any number of kernels on this store.
+
+        `keep` events or those of the last `keep_for` seconds are kept, if told; else those of the store's retention.
+        Raises: BadInput.
+        """
+        self._check_open()
+        topic = self._post.topic(name)
+        if keep is not None or keep_for is not None:
+            topic.retain(keep=keep, keep_for=keep_for)
+        return topic
 
     def journal(self, key: str) -> Journal:
         """Every message, step and state of a key or run, in order of writing, as a table.

@@ -8,9 +8,12 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
-from workbench import Workbench
+from workbench import Workbench, durable
+from workbench.messaging.event import Event
 from workbench.messaging.job import Job
 
 LEASE = 3600.0
@@ -66,8 +69,40 @@ async def fuse(folder: Path, bench: Workbench) -> None:
     await bench.close()
 
 
+@durable(key="ledger:{name}")
+async def ledger(ctx: Any, name: str) -> AsyncGenerator[list[Any], None]:
+    """Keep what was published, in the order in which it came."""
+    entries = ctx.restored or []
+    yield entries
+    async for message in ctx:
+        entries = [*entries, message["position"]]
+        yield entries
+
+
+async def collect(folder: Path, bench: Workbench, count: str) -> None:
+    """Have every event of `orders` in a durable process and in a file, until `count` are."""
+    orders, book = bench.topic("orders"), bench.lookup(ledger, name="all")
+
+    async def handle(event: Event) -> None:
+        note(folder, "heard", event.position)
+
+    orders.subscribe(book, after=0)
+    orders.subscribe(handle, name="file", after=0)
+    while len(book.state or ()) < int(count) or any(row["behind"] for row in orders.subscribers()):
+        await asyncio.sleep(0.005)
+    note(folder, "book", *book.state)
+    await bench.close()
+
+
+async def publish(folder: Path, bench: Workbench, count: str) -> None:
+    """Publish `count` events, one line for each that was acknowledged."""
+    for number in range(int(count)):
+        note(folder, "published", await bench.topic("orders").publish(number))
+    await bench.close()
+
+
 async def main(folder: Path, what: str, *rest: str) -> None:
-    bench = await Workbench.open(folder / "post.db")
+    bench = await Workbench.open(folder / "post.db", ledger)
     await globals()[what](folder, bench, *rest)
 
 

@@ -10,14 +10,13 @@ Source: PROCESSES 6.3. Knows nothing of how jobs are stored.
 from __future__ import annotations
 
 import asyncio
-import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, JobConflict
-from workbench.messaging.crew import Backoff, Crew, Handler
+from workbench.messaging.crew import Crew, Handler
 from workbench.messaging.desk import Desk, Terms
-from workbench.messaging.names import named
+from workbench.messaging.names import named, seconds, whole
 from workbench.plain import decode, digest, encode
 from workbench.store.queue import NewJob
 from workbench.table import Table
@@ -25,6 +24,7 @@ from workbench.table import Table
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from workbench.messaging.handler import Backoff
     from workbench.messaging.room import PostRoom
     from workbench.store.queue import JobStatus, Put, QueueStats
 
@@ -65,7 +65,7 @@ class Queue:
         Raises: NotPlain, BadInput at once; JobConflict when a job of that key is at work with another body.
         """
         self._room.check()
-        _check_number("delay", delay, 0.0)
+        seconds("delay", delay)
         if type(priority) is not int or abs(priority) >= 1 << 31:
             raise BadInput(f"priority is a whole number of less than 32 bits, found {priority!r}")
         job = NewJob(encode(body, "body"), None if key is None else named("a key", key), priority, delay)
@@ -136,12 +136,11 @@ class Queue:
             raise BadInput(f"this bench was opened with worker=False and runs nothing; work on {self.name!r} elsewhere")
         if not callable(handler):
             raise BadInput(f"a queue is worked by a function of a job, found {handler!r}")
-        for what, number in (("workers", workers), ("max_attempts", max_attempts)):
-            if type(number) is not int or number < 1:
-                raise BadInput(f"{what} is a whole number from 1, found {number!r}")
-        _check_number("lease", lease, 0.001)
+        whole("workers", workers, 1)
+        whole("max_attempts", max_attempts, 1)
+        seconds("lease", lease, 0.001)
         if not callable(backoff):
-            _check_number("backoff", backoff, 0.0)
+            seconds("backoff", backoff)
         name = named("a crew", getattr(handler, "__name__", type(handler).__name__) if name is None else name)
         if name in self.crews:
             self._leave(self.crews.pop(name))
@@ -167,7 +166,7 @@ class Queue:
         Nobody extends it or says how it went but the caller: `ack`, `extend`, `release`, `bury`. Raises: BadInput.
         """
         self._room.check()
-        _check_number("lease", lease, 0.001)
+        seconds("lease", lease, 0.001)
         desk = self._hands.get(lease)
         if desk is None:
             desk = self._hands[lease] = self._room.desk(self.name, Terms(float(lease), BY_HAND, kept=False))
@@ -247,8 +246,3 @@ class Queue:
     def _repr_html_(self) -> str:
         dead = self.dead()
         return self._rows()._repr_html_() + (dead._repr_html_() if dead else "")
-
-
-def _check_number(what: str, value: object, least: float) -> None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value) or value < least:
-        raise BadInput(f"{what} is a number of seconds, at least {least:g}, found {value!r}")

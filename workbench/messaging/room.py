@@ -9,32 +9,49 @@ Knows nothing of keys or agents.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import BadInput, StoreError
 from workbench.messaging.desk import Desk, Terms
 from workbench.messaging.queue import Queue
+from workbench.messaging.topic import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from workbench.clock import Clock
     from workbench.loop import Home
+    from workbench.process.handle import Handle
     from workbench.store.journal import Store
+    from workbench.store.topic import Post
 
-__all__ = ["PostRoom"]
+__all__ = ["Durable", "PostRoom"]
+
+
+class Durable(Protocol):
+    """What the post room knows of durable processes: how to write to one, and to whom to say that it has post."""
+
+    def letter(self, handle: Handle) -> Callable[[Any], Post] | None:
+        """What makes a post of a message to a process; None for one that lives in memory."""
+        ...
+
+    def arrived(self, handle: Handle) -> None:
+        """Posts for a process are committed."""
+        ...
 
 
 class PostRoom:
     """The queues and topics of one bench."""
 
-    def __init__(self, store: Store, home: Home, clock: Clock, *, worker: bool) -> None:
+    def __init__(self, store: Store, home: Home, clock: Clock, durable: Durable, *, worker: bool) -> None:
         self.store = store
         self.home = home
         self.clock = clock
+        self.durable = durable
         self.worker = worker
         self.closed = False
         self._queues: dict[str, Queue] = {}
+        self._topics: dict[str, Topic] = {}
         self._desks: dict[str, list[Desk]] = {}
         self._look_due = False
         self._unwatch: Callable[[], None] | None = None
@@ -45,6 +62,13 @@ class PostRoom:
         if queue is None:
             queue = self._queues[name] = Queue(self, name)
         return queue
+
+    def topic(self, name: str) -> Topic:
+        """The topic of that name. Raises: BadInput."""
+        topic = self._topics.get(name) if isinstance(name, str) else None
+        if topic is None:
+            topic = self._topics[name] = Topic(self, name)
+        return topic
 
     def check(self) -> None:
         """Raises: StoreError when the bench is closed, BadInput in another thread."""
@@ -57,7 +81,7 @@ class PostRoom:
         """A place where jobs of a queue are waited for."""
         desk = Desk(self.store.queues, queue, terms, self.home, self.clock, self.look)
         self._desks.setdefault(queue, []).append(desk)
-        self._watch()
+        self.watch()
         return desk
 
     async def forget(self, desk: Desk) -> None:
@@ -81,19 +105,28 @@ class PostRoom:
 
     def _look(self) -> None:
         self._look_due = False
-        waiting = [desk for desks in self._desks.values() for desk in desks if desk.waits]
-        if waiting and not self.closed:
+        if self.closed:
+            return
+        desks = [desk for desks in self._desks.values() for desk in desks if desk.waits]
+        if desks:
             outlook = self.store.queues.outlook_now()
-            for desk in waiting:
+            for desk in desks:
                 desk.consider(outlook.get(desk.queue))
+        reels = {topic.name: topic.reel for topic in self._topics.values() if topic.reel.waits}
+        if reels:
+            for info in self.store.topics.topics_now():
+                if info.name in reels:
+                    reels[info.name].tell(info.last)
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
+        """Hear of what other hosts write from now on."""
         if self._unwatch is None:
             self._unwatch = self.store.watch(self.look)
 
     async def close(self) -> None:
         """End everything that works or listens here, and send what is on its way."""
-        await asyncio.gather(*(queue.close() for queue in self._queues.values()))
+        queues, topics = self._queues.values(), self._topics.values()
+        await asyncio.gather(*(queue.close() for queue in queues), *(topic.close() for topic in topics))
         self.closed = True
         if self._unwatch is not None:
             self._unwatch()
