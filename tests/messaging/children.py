@@ -1,16 +1,21 @@
-"""Children: other kernels on the same file, which are killed by their pid."""
+"""What tests of several kernels share: benches of this process, and children, which are kernels on the same file, which are killed by their pid."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from workbench import Workbench
+
 CHILD = Path(__file__).with_name("child.py")
 PATIENCE = 60.0
+
+OpenBench = Callable[[], Awaitable[Workbench]]
+"""Opens one more host of the same place."""
 
 
 @asynccontextmanager

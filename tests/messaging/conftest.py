@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from children import OpenBench
 
 from workbench import Workbench
 from workbench.store.journal import Store
 from workbench.store.memory import MemoryStore, Room
 from workbench.store.sqlite.keeper import SQLiteStore
 from workbench.testing import ManualClock
-
-OpenBench = Callable[[], Awaitable[Workbench]]
 
 
 @pytest.fixture

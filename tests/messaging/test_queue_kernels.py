@@ -8,8 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from children import child, lines, until
-from conftest import OpenBench
+from children import OpenBench, child, lines, until
 
 from workbench import Workbench
 from workbench.messaging.job import Job

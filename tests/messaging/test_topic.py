@@ -8,8 +8,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-from children import until
-from conftest import OpenBench
+from children import OpenBench, until
 
 from workbench import Workbench, durable, process
 from workbench.errors import BadInput, NotPlain

@@ -162,7 +162,7 @@ class Runtime:
     async def _attend(self, key: str) -> None:
         while (process := self.live.get(key)) is not None and process.lives:
             if process.activation is not None:
-                await self._collect(process.activation)
+                await self.collect(process.activation)
                 return
             await process.states.change()
         if self.worker:
