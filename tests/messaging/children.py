@@ -1,4 +1,4 @@
-"""What tests of several kernels share: benches of this process, and children, which are kernels on the same file, which are killed by their pid."""
+"""What tests of several kernels share: benches of this process, and children, which are killed by their pid."""
 
 from __future__ import annotations
 

@@ -41,16 +41,13 @@ class Arrivals:
         return letter
 
     def arrived(self, handle: Handle) -> None:
-        """Have a process collect what was posted to it, once for all that comes meanwhile."""
+        """Have a process see what was posted to it, once for all that comes in this turn of the loop."""
         if isinstance(handle, DurableProcess) and handle.key not in self._told and not self._runtime.closed:
             self._told.add(handle.key)
-            self._runtime.home.start(self._collect(handle), name=f"collect the posts of {handle.key}")
+            self._runtime.home.loop.call_soon(self._tell, handle)
 
-    async def _collect(self, process: DurableProcess) -> None:
-        if process.elsewhere is None:
-            process.start()
-        while process.lives and process.activation is None and process.elsewhere is None:
-            await process.states.change()
+    def _tell(self, process: DurableProcess) -> None:
         self._told.discard(process.key)
-        if process.activation is not None:
-            await self._runtime.collect(process.activation)
+        if process.elsewhere is None and not self._runtime.closed:
+            process.start()
+            self._runtime.attend(process.key)

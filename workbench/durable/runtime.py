@@ -162,7 +162,7 @@ class Runtime:
     async def _attend(self, key: str) -> None:
         while (process := self.live.get(key)) is not None and process.lives:
             if process.activation is not None:
-                await self.collect(process.activation)
+                await self._collect(process.activation)
                 return
             await process.states.change()
         if self.worker:
@@ -250,7 +250,7 @@ class Runtime:
         for key in await self.store.posted():
             process = self.live.get(key)
             if process is not None and process.activation is not None:
-                await self.collect(process.activation)
+                await self._collect(process.activation)
         await self.requests.refresh()
         for process in list(self.following.values()):
             await process.refresh()
@@ -262,7 +262,7 @@ class Runtime:
         if info is not None and info.epoch > activation.epoch:
             activation.stop(fenced(activation.key, activation.epoch, info.epoch))
 
-    async def collect(self, activation: Activation) -> None:
+    async def _collect(self, activation: Activation) -> None:
         """Deliver what was posted to a life here; one whose log cannot be written is over, and looks no further."""
         try:
             for logged in await self.store.collect(activation.key, activation.epoch):
