@@ -234,7 +234,18 @@ class Workbench:
     @property
     def blocked(self) -> dict[str, str]:
         """The keys with work left that this bench cannot run, and why."""
-        return dict(self._runtime.blocked)
+        runtime = self._runtime
+        drifts = {key: drifted.error for key, drifted in runtime.drifts.known.items() if key not in runtime.live}
+        return drifts | runtime.blocked.reasons()
+
+    async def resolve(self, key: str, choice: str, *, by: str = "you") -> None:
+        """Decide about a message of a key whose code asks for other steps than its journal has.
+
+        `choice` is "started over", "accepted", "added" or "set aside", as `start_over`, `accept`, `accept(added=True)`
+        and `set_aside` of its handle. Raises: NoCode when there is no such message, AlreadyDecided, BadInput.
+        """
+        self._check_open()
+        await self._runtime.choose(key, choice, by=by)
 
     async def close(self) -> None:
         """End what lives here and leave the store; unfinished work stays in the journal. Closing twice does nothing."""

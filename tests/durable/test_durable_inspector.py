@@ -44,5 +44,7 @@ async def test_a_command_that_there_is_not_is_refused_by_name():
     async with Workbench.open(":memory:", counter) as bench:
         process = bench.lookup(counter, name="a")
 
-        with pytest.raises(BadInput, match="'count:a' has no command 'explode'; it has kill and recover"):
+        with pytest.raises(
+            BadInput, match="'count:a' has no command 'explode'; it has kill, recover, start_over, accept, set_aside"
+        ):
             await process.source().command("explode", {})

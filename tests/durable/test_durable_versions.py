@@ -95,6 +95,42 @@ async def test_a_migrate_that_fails_starts_nothing_and_keeps_the_state(place: Pl
     assert bench.store.keys_now(key="account:a")[0].snapshot == '{"cents":5}'
 
 
+async def test_a_state_that_is_newer_than_the_code_is_left_alone_until_its_code_comes(place: Place) -> None:
+    await stored(place, 5)
+    migrated = []
+    older = account(0, lambda old, version: migrated.append(old))
+    bench = await place.open(older)
+    handle = bench.lookup(older, id="a")
+    await until(lambda: handle.status == "crashed")
+    words = (
+        "its state cannot be taken up: 'account:a' has a state of version 1 and account is version 0: "
+        "the code is too old; add the newer one with bench.add(…)"
+    )
+    assert (bench.blocked, migrated) == ({"account:a": words}, [])
+    await bench.store.post("account:a", "7", wake=place.clock.now())
+    lives = len(bench.store.activations_now("account:a"))
+    await place.clock.advance(5)
+    assert len(bench.store.activations_now("account:a")) == lives
+
+    bench.add(account(1))
+
+    await until(lambda: handle.state == {"cents": 12})
+    assert bench.blocked == {}
+
+
+async def test_a_key_whose_migration_fails_is_blocked_until_one_works(place: Place) -> None:
+    await stored(place, 5)
+    bench = await place.open(account(2, lambda old, version: old["missing"]))
+    handle = bench.lookup("account", id="a")
+    await until(lambda: handle.status == "crashed")
+    assert bench.blocked == {"account:a": "its state cannot be taken up: KeyError: 'missing'"}
+
+    bench.add(account(2, lambda old, version: {"cents": old["cents"] * 10}))
+
+    await until(lambda: handle.state == {"cents": 50})
+    assert bench.blocked == {}
+
+
 async def test_a_null_state_is_restored_as_one(place: Place) -> None:
     restored = []
 

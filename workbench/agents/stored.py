@@ -60,4 +60,6 @@ def read_history(facts: Facts, entries: list[Entry], *, records: bool) -> None:
             facts.asked_at = facts.message.get("at", entry.at)
             facts.seq = entry.seq or 1
         elif records and entry.step is not None and entry.seq == facts.seq:
+            if entry.step.kind == "replaced":
+                facts.records.clear()
             facts.records.append(entry.step)

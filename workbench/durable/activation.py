@@ -19,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workbench.durable.answers import answer, check_same, failure, for_caller, hear
+from workbench.durable.drifts import choices_of, replace_all
 from workbench.durable.steps import Branch, Ledger
 from workbench.errors import CallRefused, Disposed, Fenced, StepMisuse, StoreBroken
 from workbench.plain import decode, digest, encode
@@ -192,7 +193,12 @@ class Activation:
         if self._is_over():
             await self._no_more()
             return None
-        return await self._next_in_hand()
+        delivery = await self._next_in_hand()
+        choices = self.ledger.choices if self.ledger is not None else None
+        if choices is None or choices.set_aside is None:
+            return delivery
+        await self.set_aside(delivery, f"its steps are other ones now; {choices.set_aside.by} set it aside")
+        return await self.next()
 
     def _is_over(self) -> bool:
         return self.closed or self.broken is not None
@@ -218,7 +224,10 @@ class Activation:
     async def _next_in_hand(self) -> Delivery:
         delivery = self.inbox.popleft()
         recorded = await self.store.steps(self.key, delivery.seq) if delivery.again else ()
-        self.ledger = Ledger(self.key, delivery.seq, recorded)
+        choices = await choices_of(self.store, self.key, recorded) if recorded else None
+        if choices is not None and choices.to_be_replaced:
+            await replace_all(self.store, self.key, self.epoch, delivery.seq, self.now())
+        self.ledger = Ledger(self.key, delivery.seq, recorded, choices)
         self.trunk = Branch(self.ledger, "")
         self.in_hand = delivery
         self._handed_out = self.snapshot

@@ -65,6 +65,11 @@ class DurableDefinition(Definition):
         Raises: BadInput when it is of another version and there is no `migrate`; what `migrate` raises.
         """
         shape = self.shapes[1]
+        if version > self.version:
+            raise BadInput(
+                f"{key!r} has a state of version {version} and {self.name} is version {self.version}: the code is too "
+                "old; add the newer one with bench.add(…)"
+            )
         if version != self.version:
             if self.migrate is None:
                 raise BadInput(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import BadInput, Drift
 from workbench.process.handle import ENDED
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from workbench.durable.process import DurableProcess
     from workbench.store.journal import Store
 
-__all__ = ["buttons", "details"]
+__all__ = ["buttons", "details", "press"]
 
 
 def details(process: DurableProcess, store: Store) -> dict[str, Any]:
@@ -32,8 +35,27 @@ def details(process: DurableProcess, store: Store) -> dict[str, Any]:
     }
 
 
+CHOOSE = [("Start over", "start_over", True), ("Accept", "accept", True), ("Set aside", "set_aside", True)]
+
+
 def buttons(process: DurableProcess) -> list[tuple[str, str, bool]]:
-    """Kill while it lives here; Recover once it does not."""
+    """Kill while it lives here; Recover once it does not, and the choices where its code asks for other steps."""
     here = process.elsewhere is None and process.status not in ENDED
     gone = process.elsewhere is None and process.status in ENDED
-    return [("Kill", "kill", here), *([("Recover", "recover", True)] if gone else [])]
+    choices = CHOOSE if gone and isinstance(process.error, Drift) else []
+    return [("Kill", "kill", here), *([("Recover", "recover", True)] if gone else []), *choices]
+
+
+async def press(process: DurableProcess, command: str) -> None:
+    """Carry out a button. Raises: BadInput for one that there is not, and what its verb raises."""
+    verbs: dict[str, Callable[[], Awaitable[None]]] = {
+        "kill": process.kill,
+        "recover": process.recover,
+        "start_over": process.start_over,
+        "accept": process.accept,
+        "set_aside": process.set_aside,
+    }
+    verb = verbs.get(command)
+    if verb is None:
+        raise BadInput(f"{process.key!r} has no command {command!r}; it has {', '.join(verbs)}")
+    await verb()

@@ -25,7 +25,7 @@ from workbench.durable.receipt import Receipt
 from workbench.durable.sending import Outbox, Sent, link, post
 from workbench.durable.standing import Standing
 from workbench.durable.threads import Threads
-from workbench.errors import BadInput, CallRefused, Fenced, OwnedElsewhere, ProcessEnded, Signal, StoreBroken
+from workbench.errors import BadInput, CallRefused, Drift, Fenced, OwnedElsewhere, ProcessEnded, Signal, StoreBroken
 from workbench.plain import PLAIN, decode
 from workbench.process.drive import Outcome
 from workbench.process.handle import ENDED
@@ -132,6 +132,9 @@ class DurableProcess(Standing):
         if not self._runtime.worker:
             self._watch()
         elif not self._is_at_work():
+            newest = self._runtime.definitions.get(self.definition.name, self.definition)
+            if newest is not self.definition:
+                self.use(newest)
             self._runtime.live[self.key] = self
             self._runtime.entries.looked_up(self, idle=self.definition.evict, leave=self.leave)
             self.elsewhere = None  # unless the claim says otherwise
@@ -221,7 +224,13 @@ class DurableProcess(Standing):
         if before is not None:  # our own life before this one, which crashed; the key stayed ours
             loaded = replace(loaded, cut_off=False)
             await runtime.store.release(self.key, before, "crashed", "")
-        life = Life(runtime, self.definition, self.key, loaded, self._published)
+        runtime.blocked.forget(self.key)
+        try:
+            life = Life(runtime, self.definition, self.key, loaded, self._published)
+        except Exception as error:
+            words = str(error) if isinstance(error, BadInput) else f"{type(error).__qualname__}: {error}"
+            runtime.block(self.key, self.definition.name, f"its state cannot be taken up: {words}")
+            raise
         if life.activation.snapshot is not None:
             self.states.publish(life.activation.snapshot)
         outcome = await life.read_log()
@@ -258,11 +267,8 @@ class DurableProcess(Standing):
         error, again = outcome.error, False
         if outcome.how == "disposed" and isinstance(error, Exception):
             log.error("%s failed while it ended: %r", self.key, error, exc_info=error)
-        if outcome.how == "crashed" and error is not None and not self._how:
-            try:
-                again = await self._failures.begins_again(life, error)
-            except (Exception, Fenced, StoreBroken) as failure:
-                error = activation.write_failed(failure) if isinstance(failure, Exception) else failure
+        if error is not None and not self._how:
+            error, again = await self._see_to_failure(life, outcome, error)
         if isinstance(error, Fenced) and not self._how:
             await self._follow_the_new_owner(error)  # first, so that who hears of it finds the reason here
         if again or self._how == "replaced":
@@ -283,6 +289,19 @@ class DurableProcess(Standing):
             self._crash(error)
             await self._release("crashed")
         return again and not self._how
+
+    async def _see_to_failure(self, life: Life, outcome: Outcome, error: BaseException) -> tuple[BaseException, bool]:
+        """Leave word of how a life failed; gives what ended it, another if that cannot be written, and what follows."""
+        again = False
+        try:
+            if isinstance(error, Drift):
+                await self._runtime.drifts.note(life.activation, error)
+                self._runtime.block(self.key, self.definition.name, str(error))
+            elif outcome.how == "crashed":
+                again = await self._failures.begins_again(life, error)
+        except (Exception, Fenced, StoreBroken) as failure:
+            return life.activation.write_failed(failure) if isinstance(failure, Exception) else failure, False
+        return error, again
 
     def _end_of_calls(self, outcome: Outcome, error: BaseException | None) -> BaseException:
         if self._how:
@@ -488,13 +507,7 @@ class DurableProcess(Standing):
 
     async def press(self, command: str) -> None:
         """Carry out a button. Raises: BadInput for one that there is not."""
-        match command:
-            case "kill":
-                await self.kill()
-            case "recover":
-                await self.recover()
-            case _:
-                raise BadInput(f"{self.key!r} has no command {command!r}; it has kill and recover")
+        await inspecting.press(self, command)
 
     async def refresh(self) -> None:
         """Look at what the owner elsewhere has committed; a key that nobody owns any more comes to life here."""

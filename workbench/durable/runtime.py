@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from workbench.durable.answers import hear
+from workbench.durable.blocked import Blocked
+from workbench.durable.drifts import Drifts
 from workbench.durable.process import DurableProcess
 from workbench.durable.requests import Requests
 from workbench.errors import BadInput, Fenced, ProcessEnded
@@ -70,7 +72,8 @@ class Runtime:
         self.following: MutableMapping[str, DurableProcess] = WeakValueDictionary()
         self.entries = Entries(home, clock) if entries is None else entries
         self.held: set[str] = set()
-        self.blocked: dict[str, str] = {}
+        self.blocked = Blocked()
+        self.drifts = Drifts(store, clock)
         self.changes = Changes()
         self.decide: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] = _undecided
         self._handles: MutableMapping[str, DurableProcess] = WeakValueDictionary()
@@ -87,10 +90,25 @@ class Runtime:
                     process.use(definition)
                 else:
                     self.home.start(process.replace(definition), name=f"replace {process.key}")
-        freed = [key for key, reason in self.blocked.items() if reason.startswith(f"no code for {definition.name!r}")]
+        freed = self.blocked.free(definition.name)
         if freed:
-            self.blocked = {key: reason for key, reason in self.blocked.items() if key not in freed}
             self.home.start(self._free(freed), name=f"wake what waited for {definition.name}")
+
+    def block(self, key: str, definition: str, reason: str) -> None:
+        """Leave a key alone until its code comes, or somebody asks for it."""
+        self.blocked.add(key, definition, reason)
+        self.changes.tell()
+
+    async def choose(self, key: str, what: str, *, by: str) -> None:
+        """Decide about the drift of a key, and see to it here. Raises: as `Drifts.choose`."""
+        await self.drifts.choose(key, what, by=by)
+        self.blocked.forget(key)
+        self.changes.tell()
+        handle = self._handles.get(key)
+        if handle is not None and self.worker:
+            handle.start()
+        else:
+            self.attend(key)
 
     def lookup(self, definition: DurableDefinition, args: dict[str, Any], *, take: bool = False) -> DurableProcess:
         """The handle for these arguments; the process comes to life behind it, and with `take` it does so here.
@@ -145,6 +163,7 @@ class Runtime:
     async def open(self) -> None:
         """Begin to watch and to wake, and recover what was interrupted."""
         self._unwatch = self.store.watch(self._changed)
+        await self.drifts.refresh()
         if self.worker:
             await self.recover()
             self._scheduler = self.home.start(self._schedule(), name="workbench scheduler")
@@ -214,8 +233,9 @@ class Runtime:
             return False
         definition = self.definitions.get(info.definition)
         if definition is None:
-            self.blocked[info.key] = f"no code for {info.definition!r}; add its definition to this bench"
-            self.changes.tell()
+            self.block(info.key, info.definition, f"no code for {info.definition!r}; add its definition to this bench")
+            return False
+        if info.key in self.blocked:
             return False
         try:
             args = decode(info.args)
@@ -224,8 +244,7 @@ class Runtime:
         else:
             found = f"found {args!r:.60}"
         if type(args) is not dict:
-            self.blocked[info.key] = f"its stored arguments are no arguments: {found}"
-            self.changes.tell()
+            self.block(info.key, info.definition, f"its stored arguments are no arguments: {found}")
             return False
         self.handle(definition, info.key, args).start()
         return True
@@ -252,6 +271,7 @@ class Runtime:
             if process is not None and process.activation is not None:
                 await self._collect(process.activation)
         await self.requests.refresh()
+        await self._see_choices()
         for process in list(self.following.values()):
             await process.refresh()
         self.changes.tell()
@@ -261,6 +281,12 @@ class Runtime:
         info = await self.store.key_info(activation.key)
         if info is not None and info.epoch > activation.epoch:
             activation.stop(fenced(activation.key, activation.epoch, info.epoch))
+
+    async def _see_choices(self) -> None:
+        """Bring in the drifts that others met and decided about."""
+        for key in await self.drifts.refresh():
+            self.blocked.forget(key)
+            self.attend(key)
 
     async def _collect(self, activation: Activation) -> None:
         """Deliver what was posted to a life here; one whose log cannot be written is over, and looks no further."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.durable.attempts import attempts_of
+from workbench.durable.choices import ACCEPTED, ADDED, SET_ASIDE, STARTED_OVER
 from workbench.durable.dead_letters import DeadLetters
 from workbench.process.handle import Handle
 
@@ -77,6 +78,26 @@ class Standing(Handle):
     def dead_letters(self) -> DeadLetters:
         """The messages of this key that were set aside and wait to be decided."""
         return DeadLetters(self._runtime, self.key)
+
+    async def start_over(self, *, by: str = "you") -> None:
+        """Have a drifted message begin from scratch: what it recorded answers no step, and its effects run again.
+
+        Its records stay in the journal, and its steps keep their keys. Raises: NoCode without a drift, AlreadyDecided.
+        """
+        await self._runtime.choose(self.key, STARTED_OVER, by=by)
+
+    async def accept(self, *, added: bool = False, by: str = "you") -> None:
+        """Take the journal of a drifted message as it is.
+
+        The step that is asked for takes the place of the recorded one, gets its result and does not run; a recorded
+        step that is left out is settled. With `added` the step asked for is a new one beside those recorded: it runs,
+        and what the message does not ask for in the end is settled. Raises: NoCode without a drift, AlreadyDecided.
+        """
+        await self._runtime.choose(self.key, ADDED if added else ACCEPTED, by=by)
+
+    async def set_aside(self, *, by: str = "you") -> None:
+        """Make a drifted message a dead letter. Raises: NoCode without a drift, AlreadyDecided."""
+        await self._runtime.choose(self.key, SET_ASIDE, by=by)
 
     def _info(self) -> KeyInfo | None:
         return next(iter(self._runtime.store.keys_now(key=self.key)), None)

@@ -17,6 +17,7 @@ import asyncio
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workbench.durable.choices import Place
 from workbench.durable.keys import escape, step_key
 from workbench.durable.retries import Try
 from workbench.errors import Drift, StepMisuse
@@ -24,11 +25,12 @@ from workbench.errors import Drift, StepMisuse
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from workbench.durable.choices import Choices
     from workbench.store.journal import StepRecord
 
 __all__ = ["MARKS", "Address", "Branch", "Ledger", "current_branch", "inside_path"]
 
-MARKS = frozenset(("attempt", "try", "wait", "requeued"))
+MARKS = frozenset(("attempt", "try", "wait", "requeued", "drift", "replaced"))
 """The kinds of records that answer no step: they say what happened to a message on the way."""
 
 
@@ -45,13 +47,15 @@ class Ledger:
     """The records of one message: those of earlier deliveries, claimed one by one, and those of this one."""
 
     __slots__ = (
-        "_branches", "_recorded", "_unclaimed", "deadlines", "key", "open", "origin", "records", "replayed", "seq",
+        "_branches", "_recorded", "_unclaimed", "choices", "deadlines", "key", "open", "origin", "records", "replayed",
+        "seq",
     )  # fmt: skip
 
-    def __init__(self, key: str, seq: int, recorded: Iterable[StepRecord] = ()) -> None:
+    def __init__(self, key: str, seq: int, recorded: Iterable[StepRecord] = (), choices: Choices | None = None) -> None:
         self.key = key
+        self.choices = choices
         self.seq = self.origin = seq
-        self.records: list[StepRecord] = list(recorded)
+        self.records: list[StepRecord] = list(recorded) if choices is None else choices.kept
         self.replayed: set[tuple[str, str, int]] = set()
         self.open: dict[Address, float] = {}
         self.deadlines: dict[Address, float] = {}
@@ -71,17 +75,30 @@ class Ledger:
         """The record of the step, or None when it has yet to run. Raises: Drift."""
         if not self._recorded:
             return None
-        record = self._recorded.get((address.branch, address.name, address.occurrence))
-        unclaimed = self._unclaimed.get(address.branch, {})
+        place = asked = (address.branch, address.name, address.occurrence)
+        if self.choices is not None:
+            place = self._place_of(asked)
+        record = self._recorded.get(place)
         if record is not None:
-            unclaimed.pop((address.name, address.occurrence), None)
-            self.replayed.add((address.branch, address.name, address.occurrence))
-            self.settle(inside_path(address))
+            self._unclaimed.get(record.branch, {}).pop((record.name, record.occurrence), None)
+            self.replayed.add(place)
+            self.settle(inside_path(Address(*place, record.position)))
             return record
-        passed = [name for (name, _), position in unclaimed.items() if position <= address.position]
+        if self.choices is not None and asked in self.choices.added:
+            return None
+        unclaimed = self._unclaimed.get(address.branch, {})
+        passed = [place for place, position in unclaimed.items() if position <= address.position]
         if passed:
-            raise self._drift(f"asks for step {address.name!r} now", address.name, passed[0])
+            raise self._drift(f"asks for step {address.name!r} now", asked, (address.branch, *passed[0]))
         return None
+
+    def _place_of(self, asked: tuple[str, str, int]) -> tuple[str, str, int]:
+        """Where the record of the step asked for stands, by what was chosen. Raises: Drift for one that was renamed."""
+        renamed = self.choices.renamed if self.choices is not None else {}
+        for new, old in renamed.items():
+            if old == asked:
+                raise self._drift(f"gave it to {new.name!r}, as was accepted, and asks for it itself now", asked, old)
+        return renamed.get(Place(*asked), asked)
 
     def last_try(self, address: Address) -> Try | None:
         """The last try of the step that failed, in this life or before."""
@@ -121,9 +138,11 @@ class Ledger:
 
     def leftover(self) -> Drift | None:
         """The drift of a message that ends without asking for a step that it has recorded."""
-        for unclaimed in self._unclaimed.values():
-            for name, _ in unclaimed:
-                return self._drift("ended without asking for it", None, name)
+        settled = self.choices.settled if self.choices is not None else ()
+        for branch, unclaimed in self._unclaimed.items():
+            for name, occurrence in unclaimed:
+                if (branch, name, occurrence) not in settled:
+                    return self._drift("ended without asking for it", None, (branch, name, occurrence))
         return None
 
     def key_of(self, address: Address) -> str:
@@ -141,15 +160,22 @@ class Ledger:
         self._branches[path] = count + 1
         return Branch(self, f"{path}~{count}" if count else path)
 
-    def _drift(self, what: str, asked: str | None, recorded: str) -> Drift:
-        return Drift(
-            f"message {self.seq} of {self.key!r} recorded the step {recorded!r} and {what}; "
+    def _drift(self, what: str, asked: tuple[str, str, int] | None, recorded: tuple[str, str, int]) -> Drift:
+        drift = Drift(
+            f"message {self.seq} of {self.key!r} recorded the step {recorded[1]!r} and {what}; "
             "put the choice of what to do inside a step, or bring the earlier code back",
             key=self.key,
             seq=self.seq,
-            asked=asked,
-            recorded=recorded,
+            asked=None if asked is None else asked[1],
+            recorded=recorded[1],
+            place=None if asked is None else list(asked),
+            recorded_place=list(recorded),
         )
+        drift.add_note(
+            "or choose: await handle.start_over() runs its effects again, .accept() takes the journal as it is, "
+            ".set_aside() makes it a dead letter"
+        )
+        return drift
 
 
 class Branch:

@@ -17,7 +17,8 @@ def carried_over(records: Sequence[StepRecord], seq: int) -> list[StepRecord]:
 
     The steps that were finished, and the number by which its steps are known outside.
     """
-    kept = [record for record in records if record.kind in ("step", "sleep", "requeued")]
+    replaced = max((at for at, record in enumerate(records) if record.kind == "replaced"), default=-1)
+    kept = [record for record in records[replaced + 1 :] if record.kind in ("step", "sleep", "requeued")]
     if not any(record.kind == "requeued" for record in kept):
         kept.insert(0, StepRecord("", "requeued", 0, str(seq), "requeued"))
     return kept

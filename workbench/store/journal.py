@@ -79,18 +79,19 @@ class Logged:
 class StepRecord:
     """What one step of one message left behind.
 
-    `kind` is `step` (the payload is its result), `sleep` (the payload is the instant it ends), `failure` (the payload
-    is how it failed), `try` (a try of the step failed, another follows), `wait` (the step waits for another process),
-    `attempt` (a delivery that failed; `occurrence` counts them) or `requeued` (the payload is the number that the
-    message had when it was first delivered). `position` is its place in its branch in the order
-    of asking. `began_at` is an instant, `took` seconds.
+    `kind` is `step` (the payload is its result), `sleep` (the payload is the instant it ends) or `failure` (the payload
+    is how it failed). The others are marks, which answer no step: `try` (a try of the step failed, another follows),
+    `wait` (the step waits for another process), `attempt` (a delivery that failed; `occurrence` counts them),
+    `requeued` (the payload is the number that the message had when it was first delivered), `drift` (the code asked for
+    other steps; the payload names the row that says which) and `replaced` (what was recorded before answers no more).
+    `position` is its place in its branch in the order of asking. `began_at` is an instant, `took` seconds.
     """
 
     branch: str
     name: str
     occurrence: int
     payload: str
-    kind: Literal["step", "failure", "try", "wait", "attempt", "sleep", "requeued"] = "step"
+    kind: Literal["step", "failure", "try", "wait", "attempt", "sleep", "requeued", "drift", "replaced"] = "step"
     position: int = 0
     began_at: float = 0.0
     took: float = 0.0
