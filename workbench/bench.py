@@ -17,6 +17,7 @@ import asyncio
 import html
 import os
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 from weakref import WeakValueDictionary
@@ -29,7 +30,9 @@ from workbench.durable.arrivals import Arrivals
 from workbench.durable.dead_letters import DeadLetters
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.journal_table import Journal, journal_of
+from workbench.durable.process import DurableProcess
 from workbench.durable.runtime import Runtime
+from workbench.durable.schedules import When
 from workbench.errors import BadInput, NoCode, StoreError
 from workbench.loop import Home
 from workbench.messaging.room import PostRoom
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
 
     from workbench.agents.context import Principal
     from workbench.agents.run import Run
-    from workbench.durable.process import DurableProcess
+    from workbench.durable.schedules import Missed, Schedule, Schedules
     from workbench.messaging.queue import Queue
     from workbench.messaging.topic import Topic
     from workbench.process.handle import Handle
@@ -185,6 +188,36 @@ class Workbench:
             here = self._registry.find(known, some)
         ends = [process.dispose() for process in here]
         return self._runtime.home.start(_all(ends), name=f"evict {known.name}")
+
+    async def every(
+        self,
+        when: float | timedelta | str,
+        target: DurableProcess | Agent | str,
+        message: Any,
+        *,
+        name: str | None = None,
+        zone: str = "UTC",
+        missed: Missed = "once",
+    ) -> Schedule:
+        """Post `message` to a durable process, or run an agent with it, again and again; stored when this returns.
+
+        `when` is seconds, a timedelta or a cron expression (minute, hour, day, month, weekday) in the time zone
+        `zone`. A message with a field `at` that is None gets the instant there; a run is named `name@instant`. `missed`
+        says what becomes of instants at which no worker ran: "once" for all of them, "all" one by one, or "skip" for
+        none that is more than a minute late. `name` is the process's key or the agent's name when left out; the same
+        name again replaces the schedule, an equal one goes on. Any worker on the store posts it, each instant once.
+        `bench.schedules` lists them, `bench.schedules.cancel(name)` ends one. Raises: BadInput, NotPlain, NoCode.
+        """
+        self._check_open()
+        terms = When(when, zone, missed, name)
+        if isinstance(target, DurableProcess):
+            return await self.schedules.post(terms, target, message)
+        return await self.runs.every(terms, self._agent(target), message)
+
+    @property
+    def schedules(self) -> Schedules:
+        """What is posted again and again from this store: `schedules[name]`, iteration, `cancel(name)`."""
+        return self._runtime.schedules
 
     def spawn(self, definition: Definition, /, **args: Any) -> Handle:
         """Start a process in memory; it ends with the body it is spawned in, else with the bench. Raises: BadInput."""

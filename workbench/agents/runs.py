@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, MutableMapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -22,6 +23,7 @@ from workbench.durable.keys import escape
 from workbench.errors import BadInput, CallConflict, NoCode
 from workbench.plain import decode, encode
 from workbench.process.calls import Call
+from workbench.store.schedules import Firing
 from workbench.table import Table
 
 if TYPE_CHECKING:
@@ -30,13 +32,16 @@ if TYPE_CHECKING:
     from workbench.agents.agent import Agent
     from workbench.durable.context import DurableContext
     from workbench.durable.runtime import Runtime
+    from workbench.durable.schedules import Schedule, When
     from workbench.store.journal import KeyInfo
 
-__all__ = ["Runs"]
+__all__ = ["SCHEDULED", "Runs"]
 
 AGENT = "agent:"
 IDLE = 60.0
 """Seconds after which a run that has ended, and that nobody looks at, leaves memory; the store has it."""
+SCHEDULED = "run"
+"""The kind of a schedule that begins runs; its target is `{"agent", "request"}`."""
 
 
 class Runs:
@@ -46,6 +51,7 @@ class Runs:
         self._runtime = runtime
         self._agents = agents
         self._runs: MutableMapping[str, Run] = WeakValueDictionary()
+        runtime.schedules.kinds[SCHEDULED] = _scheduled
 
     def add(self, agent: Agent) -> None:
         """Know an agent by its name, or replace the one of that name."""
@@ -65,8 +71,7 @@ class Runs:
 
         `id` makes it idempotent. Raises: BadInput, CallConflict when the id is another run.
         """
-        if type(request) is not str or not request.strip():
-            raise BadInput(f"a run needs a request in words, found {request!r}")
+        _check_request(request)
         if id is not None and (type(id) is not str or not id):
             raise BadInput(f"a run's id is a text, found {id!r}; leave it out for a new one")
         if self._agents.get(agent.name) is not agent:
@@ -84,6 +89,14 @@ class Runs:
         if self._runtime.worker:
             run.process.start()
         return run
+
+    async def every(self, when: When, agent: Agent, request: str) -> Schedule:
+        """Run an agent again and again; each run is named after the schedule and its instant. Raises: BadInput."""
+        _check_request(request)
+        if self._agents.get(agent.name) is not agent:
+            self.add(agent)
+        target = {"agent": agent.name, "request": request}
+        return await self._runtime.schedules.put(agent.name, when, SCHEDULED, target)
 
     def _known(self, id: str, agent: Agent, request: str) -> Run | None:
         """The run that has this id, if it is the same. Raises: CallConflict."""
@@ -110,17 +123,9 @@ class Runs:
 
     def _post(self, id: str, agent: Agent, request: str, conversation: str | None, principal: Principal | None) -> None:
         now = self._runtime.clock.now()
-        who = principal or Principal()
-        message = {"type": "ask", "text": request, "at": now, "principal": {"name": who.name, "channel": who.channel}}
-        if conversation is not None:
-            message["conversation"] = conversation
+        post = _first_post(id, agent.name, request, now, conversation, principal)
         self._runtime.store.post_now(
-            _key(id),
-            encode(message, "request"),
-            id=FIRST,
-            wake=now,
-            definition=f"{AGENT}{agent.name}",
-            args=encode({"id": id}),
+            post.key, post.message, id=post.id, wake=now, definition=post.definition, args=post.args
         )
 
     def __getitem__(self, id: str) -> Run:
@@ -201,6 +206,28 @@ class Runs:
                     reply({"status": state["status"], "output": state["output"]})
 
         return DurableDefinition(body, name=f"{AGENT}{name}", key=lambda args: _key(args["id"]), evict=IDLE)
+
+
+def _check_request(request: object) -> None:
+    if type(request) is not str or not request.strip():
+        raise BadInput(f"a run needs a request in words, found {request!r}")
+
+
+def _first_post(
+    id: str, agent: str, request: str, at: float, conversation: str | None = None, principal: Principal | None = None
+) -> Firing:
+    """The message that makes a run."""
+    who = principal or Principal()
+    message = {"type": "ask", "text": request, "at": at, "principal": {"name": who.name, "channel": who.channel}}
+    if conversation is not None:
+        message["conversation"] = conversation
+    return Firing(_key(id), encode(message, "request"), FIRST, f"{AGENT}{agent}", encode({"id": id}))
+
+
+def _scheduled(target: dict[str, Any], name: str, at: float) -> Firing:
+    """The run that a schedule begins at an instant: `morning@2026-03-29T07:00:00Z`."""
+    instant = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds" if at.is_integer() else "milliseconds")
+    return _first_post(f"{name}@{instant.replace('+00:00', 'Z')}", target["agent"], target["request"], at)
 
 
 def _key(id: str) -> str:

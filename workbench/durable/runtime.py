@@ -21,6 +21,7 @@ from workbench.durable.blocked import Blocked
 from workbench.durable.drifts import Drifts
 from workbench.durable.process import DurableProcess
 from workbench.durable.requests import Requests
+from workbench.durable.schedules import Schedules
 from workbench.errors import BadInput, Fenced, ProcessEnded
 from workbench.events import Changes
 from workbench.plain import decode, digest, encode
@@ -67,6 +68,7 @@ class Runtime:
         self.redeliver = redeliver
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="workbench-step")
         self.requests = Requests(store, clock)
+        self.schedules = Schedules(store, clock)
         self.definitions: dict[str, DurableDefinition] = {}
         self.live: dict[str, DurableProcess] = {}
         self.following: MutableMapping[str, DurableProcess] = WeakValueDictionary()
@@ -215,6 +217,8 @@ class Runtime:
         """One pass of the scheduler: wake what is due; gives how many keys were. What a dead host had is woken."""
         for process in list(self.following.values()):
             await process.refresh()
+        if await self.schedules.fire():
+            await self._collect_posts()
         woken = 0
         while True:
             now = self.clock.now()
@@ -266,10 +270,7 @@ class Runtime:
             process = self.live.get(key)
             if process is not None and process.activation is not None:
                 await self._notice_loss(process.activation)
-        for key in await self.store.posted():
-            process = self.live.get(key)
-            if process is not None and process.activation is not None:
-                await self._collect(process.activation)
+        await self._collect_posts()
         await self.requests.refresh()
         await self._see_choices()
         for process in list(self.following.values()):
@@ -287,6 +288,13 @@ class Runtime:
         for key in await self.drifts.refresh():
             self.blocked.forget(key)
             self.attend(key)
+
+    async def _collect_posts(self) -> None:
+        """Deliver what was posted to the lives here."""
+        for key in await self.store.posted():
+            process = self.live.get(key)
+            if process is not None and process.activation is not None:
+                await self._collect(process.activation)
 
     async def _collect(self, activation: Activation) -> None:
         """Deliver what was posted to a life here; one whose log cannot be written is over, and looks no further."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from workbench.store.past import Past
     from workbench.store.queue import QueueStore
+    from workbench.store.schedules import ScheduleStore
     from workbench.store.topic import TopicStore
 
 __all__ = [
@@ -400,6 +401,11 @@ class Store(Journal, Claims, Inbox, Records, Letters, Glance, Protocol):
     @property
     def topics(self) -> TopicStore:
         """Published events (`workbench.store.topic`)."""
+        ...
+
+    @property
+    def schedules(self) -> ScheduleStore:
+        """Work that comes again (`workbench.store.schedules`)."""
         ...
 
     @property

@@ -34,6 +34,7 @@ from workbench.store.journal import (
 )
 from workbench.store.key import checked
 from workbench.store.memory_queue import MemoryQueues
+from workbench.store.memory_schedules import MemorySchedules
 from workbench.store.memory_topic import MemoryTopics
 from workbench.store.past import Past
 from workbench.store.room import Call, Line, Room, acknowledge, log, lose, make_due, prune, strike_off, text
@@ -54,6 +55,7 @@ class MemoryStore:
 
     queues_of: ClassVar[type[MemoryQueues]] = MemoryQueues
     topics_of: ClassVar[type[MemoryTopics]] = MemoryTopics
+    schedules_of: ClassVar[type[MemorySchedules]] = MemorySchedules
 
     def __init__(self, room: Room | None = None) -> None:
         self._room = room or Room()
@@ -70,6 +72,12 @@ class MemoryStore:
         """The topics of the room."""
         _ = self.host
         return self._topics
+
+    @property
+    def schedules(self) -> MemorySchedules:
+        """The schedules of the room."""
+        _ = self.host
+        return self._schedules
 
     @property
     def host(self) -> Host:
@@ -90,6 +98,7 @@ class MemoryStore:
         shared = (lambda: self.host, self._room.hosts, now, self._settle, self._wrote)
         self._queues = self.queues_of(self._room.queues, *shared)
         self._topics = self.topics_of(self._room.topics, *shared, self._posted)
+        self._schedules = self.schedules_of(self._room.schedules, self.post_now, now, self._settle)
 
     async def close(self) -> None:
         """Leave as a host."""

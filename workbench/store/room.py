@@ -21,6 +21,8 @@ from workbench.store.topic_room import TopicRoom
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from workbench.store.schedules import Planned
+
 __all__ = [
     "Call",
     "Line",
@@ -85,6 +87,7 @@ class Room:
         self.watchers: dict[object, tuple[str, Callable[[], object]]] = {}
         self.queues = QueueRoom()
         self.topics = TopicRoom()
+        self.schedules: dict[str, Planned] = {}
         self.ids = itertools.count(1)
 
 

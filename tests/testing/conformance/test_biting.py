@@ -8,16 +8,20 @@ import pytest
 from broken import BROKEN
 from broken_queues import BROKEN_QUEUES
 from broken_queues import keeper as with_queues
+from broken_schedules import BROKEN_SCHEDULES
+from broken_schedules import keeper as with_schedules
 from broken_topics import BROKEN_TOPICS
 from broken_topics import keeper as with_topics
 
 from workbench.store.memory import MemoryStore, Room
 from workbench.store.memory_queue import MemoryQueues
+from workbench.store.memory_schedules import MemorySchedules
 from workbench.store.memory_topic import MemoryTopics
 from workbench.testing.conformance import check, laws
 from workbench.testing.conformance.journal import JOURNAL
 from workbench.testing.conformance.queues import QUEUES
 from workbench.testing.conformance.retention import RETENTION
+from workbench.testing.conformance.schedules import SCHEDULES
 from workbench.testing.conformance.topics import TOPICS
 from workbench.testing.conformance.wakes import WAKES
 
@@ -36,6 +40,13 @@ async def test_a_keeper_with_broken_queues_fails_exactly_one_law(queues: type[Me
     assert list(await check(lambda: partial(with_queues(queues), Room()))) == [law]
 
 
+@pytest.mark.parametrize(
+    ("schedules", "law"), BROKEN_SCHEDULES.items(), ids=lambda each: getattr(each, "__name__", None)
+)
+async def test_a_keeper_with_broken_schedules_fails_exactly_one_law(schedules: type[MemorySchedules], law: str) -> None:
+    assert list(await check(lambda: partial(with_schedules(schedules), Room()))) == [law]
+
+
 @pytest.mark.parametrize(("topics", "law"), BROKEN_TOPICS.items(), ids=lambda each: getattr(each, "__name__", None))
 async def test_a_keeper_with_broken_topics_fails_exactly_one_law(topics: type[MemoryTopics], law: str) -> None:
     assert list(await check(lambda: partial(with_topics(topics), Room()))) == [law]
@@ -43,6 +54,7 @@ async def test_a_keeper_with_broken_topics_fails_exactly_one_law(topics: type[Me
 
 def test_each_law_of_the_post_room_has_a_control() -> None:
     assert {law.name for law in QUEUES} == set(BROKEN_QUEUES.values())
+    assert {law.name for law in SCHEDULES} == set(BROKEN_SCHEDULES.values())
     assert {law.name for law in TOPICS} == set(BROKEN_TOPICS.values())
 
 

@@ -21,6 +21,7 @@ from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import Ledger
 from workbench.store.sqlite.queue_keeper import SQLiteQueues
+from workbench.store.sqlite.schedules import SQLiteSchedules
 from workbench.store.sqlite.topic_keeper import SQLiteTopics
 from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP, Job
 from workbench.store.sqlite.writer import Writer
@@ -66,6 +67,7 @@ class SQLiteStore:
         self._member: hosts.Member
         self._queues: SQLiteQueues
         self._topics: SQLiteTopics
+        self._schedules: SQLiteSchedules
 
     @property
     def host(self) -> Host:
@@ -84,6 +86,12 @@ class SQLiteStore:
         """The topics of the file."""
         self._check()
         return self._topics
+
+    @property
+    def schedules(self) -> SQLiteSchedules:
+        """The schedules of the file."""
+        self._check()
+        return self._schedules
 
     @property
     def idle(self) -> bool:
@@ -116,6 +124,7 @@ class SQLiteStore:
             raise
         self._queues = SQLiteQueues(self._job, self._reader, self._member, now)
         self._topics = SQLiteTopics(self._job, self._reader, self._member, now)
+        self._schedules = SQLiteSchedules(self._job, self._reader, self._member)
         self._ledger.slot, self._ledger.lease, self._ledger.renewed = self._member.slot, lease, now()
 
     async def close(self) -> None:

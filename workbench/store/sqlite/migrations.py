@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sqlite_utils import Database, Migrations
 
+from workbench.store.sqlite.schedules import SCHEDULES
 from workbench.store.sqlite.schema import APPLICATION_ID, DEAD_LETTERS, SET, TABLES
 from workbench.store.sqlite.schema_messages import QUEUES, TOPICS
 
@@ -57,6 +58,13 @@ def last_state(db: Database) -> None:
 def topics(db: Database) -> None:
     """Events, and how far their subscribers have got."""
     for statement in TOPICS:
+        db.conn.execute(statement)
+
+
+@migrations(name="0006_schedules")
+def schedules(db: Database) -> None:
+    """Work that comes again."""
+    for statement in SCHEDULES:
         db.conn.execute(statement)
 
 

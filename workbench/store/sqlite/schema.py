@@ -25,7 +25,7 @@ APPLICATION_ID = 0x77626368
 SET = "workbench"
 """The name of our migration set in `_sqlite_migrations`."""
 
-NAMES = ("0001_tables", "0002_queues", "0003_dead_letters", "0004_last_state", "0005_topics")
+NAMES = ("0001_tables", "0002_queues", "0003_dead_letters", "0004_last_state", "0005_topics", "0006_schedules")
 """The migrations that this code knows, in order."""
 
 LAST_ID = """

@@ -21,6 +21,7 @@ from workbench.testing.conformance.letters import LETTERS
 from workbench.testing.conformance.queues import QUEUES
 from workbench.testing.conformance.records import RECORDS
 from workbench.testing.conformance.retention import RETENTION
+from workbench.testing.conformance.schedules import SCHEDULES
 from workbench.testing.conformance.topics import TOPICS
 from workbench.testing.conformance.wakes import WAKES
 
@@ -29,7 +30,7 @@ __all__ = ["Law", "MakePlace", "MakeStore", "check", "laws"]
 
 def laws() -> tuple[Law, ...]:
     """Every law, in the order in which they are best read."""
-    return (*JOURNAL, *WAKES, *RETENTION, *HISTORY, *BEYOND, *CLAIMS, *RECORDS, *LETTERS, *QUEUES, *TOPICS)
+    return (*JOURNAL, *WAKES, *RETENTION, *HISTORY, *BEYOND, *CLAIMS, *RECORDS, *LETTERS, *QUEUES, *TOPICS, *SCHEDULES)
 
 
 async def check(make_place: MakePlace) -> dict[str, BaseException]:
