@@ -246,7 +246,7 @@ class CastsAfterTheWake(MemoryStore):
     def commit(self, key: str, epoch: int, commit: Commit) -> Any:
         done = super().commit(key, epoch, commit)
         line = self._look(key)
-        if commit.casts and len(line.log) == len(commit.casts):
+        if commit.casts and done.exception() is None and len(line.log) == len(commit.casts):
             line.wake_at = None
         return done
 

@@ -9,14 +9,20 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from workbench.store.journal import Commit, Logged
+from workbench.errors import StoreError
+from workbench.store.journal import Commit, DeadLetter, Logged, StepRecord
 from workbench.testing.conformance.journal import begin, is_fenced, record
 from workbench.testing.conformance.law import Law, Open, enrol
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from workbench.testing.clock import ManualClock
 
 __all__ = ["BEYOND"]
+
+HALF = '"\ud800"'
+"""Text that UTF-8 cannot hold: half of a character."""
 
 BEYOND: list[Law] = []
 law = enrol(BEYOND)
@@ -158,3 +164,136 @@ async def a_key_is_never_empty(open_store: Open, clock: ManualClock) -> None:
         raise AssertionError("an empty key was claimed")
 
     assert await store.keys() == []
+
+
+@law
+async def a_commit_that_fails_leaves_nothing(open_store: Open, clock: ManualClock) -> None:
+    """Without it, half of a message is acknowledged: its answers without its state, or its state without its casts."""
+    store = await open_store()
+    epoch, now = await begin(store, "order:1"), clock.now()
+    seq = await store.append("order:1", epoch, '"pay"', wake_at=now + 5)
+    letter = DeadLetter(seq, '"pay"', None, "boom")
+
+    for answers, casts in (([("good", "1"), ("bad", HALF)], ['"on"']), ([("good", "1")], ['"on"', HALF])):
+        with suppress(StoreError):
+            await store.commit("order:1", epoch, Commit('"paid"', 3, seq, answers, letter, None, casts))
+            raise AssertionError("a commit with half of a character in it landed")
+
+    assert await store.pending("order:1", 0) == [Logged(seq, '"pay"')]
+    assert await store.result("order:1", "good") is None
+    assert await store.dead("order:1") == []
+    assert await store.due(now + 5, now + 60, 10) == ["order:1"]
+    loaded = await store.load("order:1")
+    assert (loaded.snapshot, loaded.version, loaded.cursor) == (None, 0, 0)
+
+
+@law
+async def what_no_store_can_hold_is_refused_alone(open_store: Open, clock: ManualClock) -> None:
+    """Without it, a payload is accepted that cannot be read again, or takes its neighbours with it."""
+    store = await open_store()
+    epoch = await begin(store, "order:1")
+
+    before = store.append("order:1", epoch, '"before"')
+    refused = [store.append("order:1", epoch, HALF), store.put_step("order:1", epoch, 1, record(payload=HALF))]
+    after = store.append("order:1", epoch, '"after"')
+
+    for write in refused:
+        with suppress(StoreError):
+            await write
+            raise AssertionError("half of a character was written")
+    await asyncio.gather(before, after)
+    assert [logged.message for logged in await store.pending("order:1", 0)] == ['"before"', '"after"']
+    assert await store.steps("order:1", 1) == []
+
+
+@law
+async def everything_is_there_after_it_was_closed(open_store: Open, clock: ManualClock) -> None:
+    """Without it, a restart finds less than was acknowledged."""
+    ours = await open_store()
+    epoch, now = await begin(ours, "order:1"), clock.now()
+    first = await ours.append("order:1", epoch, '"poison"')
+    letter = DeadLetter(first, '"poison"', None, "boom")
+    await ours.commit("order:1", epoch, Commit('"state"', 0, first, [("call-1", '"done"')], letter))
+    second = await ours.append("order:1", epoch, '"pay"', "call-2", now + 5)
+    await ours.put_step("order:1", epoch, second, record("charge", '"receipt"'))
+    await ours.put_record("request", "r1", "order:1", "{}", status="pending", at=now)
+    await ours.close()
+
+    theirs = await open_store()
+
+    assert await theirs.pending("order:1", first) == [Logged(second, '"pay"', "call-2")]
+    assert await theirs.steps("order:1", second) == [StepRecord("", "charge", 0, '"receipt"', epoch=epoch)]
+    assert (await theirs.result("order:1", "call-1"), await theirs.dead("order:1")) == ('"done"', [letter])
+    assert [row.id for row in await theirs.find_records("request", status="pending")] == ["r1"]
+    assert await theirs.due(now + 5, now + 60, 10) == ["order:1"]
+    loaded = await theirs.load("order:1")
+    assert (loaded.snapshot, loaded.cursor, loaded.epoch > epoch) == ('"state"', first, True)
+
+
+@law
+async def keys_that_are_due_together_come_by_name(open_store: Open, clock: ManualClock) -> None:
+    """Without it, which of two keys comes first is different on every store, and no test can say."""
+    store = await open_store()
+    now = clock.now()
+    for key in ("b", "a", "c"):
+        await store.append(key, await begin(store, key), '"add"', wake_at=now)
+
+    assert await store.due(now, now + 30, 2) == ["a", "b"]
+    assert await store.due(now, now + 30, 2) == ["c"]
+
+
+@law
+async def what_was_read_belongs_to_its_reader(open_store: Open, clock: ManualClock) -> None:
+    """Without it, whoever sorts or empties a list that was read changes the journal."""
+    store = await open_store()
+    epoch = await begin(store, "order:1")
+    first = await store.append("order:1", epoch, '"one"')
+    await store.commit("order:1", epoch, Commit("1", 0, first, (), DeadLetter(first, '"one"', None, "boom")))
+    second = await store.append("order:1", epoch, '"two"')
+    await store.put_step("order:1", epoch, second, record())
+
+    for _ in range(2):
+        for found in (
+            await store.pending("order:1", 0),
+            await store.steps("order:1", second),
+            await store.dead("order:1"),
+            await store.history("order:1"),
+            await store.keys(),
+        ):
+            assert found
+            found.clear()
+
+
+@law
+async def a_long_log_is_kept_in_order(open_store: Open, clock: ManualClock) -> None:
+    """Without it, a store that reads in pages loses or repeats what lies between two of them."""
+    store = await open_store()
+    epoch = await begin(store, "order:1")
+
+    await asyncio.gather(*[store.append("order:1", epoch, str(i)) for i in range(1500)])
+
+    log = await store.pending("order:1", 0)
+    assert [logged.message for logged in log] == [str(i) for i in range(1500)]
+    assert [logged.seq for logged in log] == sorted({logged.seq for logged in log})
+    await store.commit("order:1", epoch, Commit("1", 0, log[700].seq))
+    assert await store.pending("order:1", log[700].seq) == log[701:]
+
+
+@law
+async def a_reader_sees_whole_commits(open_store: Open, clock: ManualClock) -> None:
+    """Without it, whoever looks while a message is acknowledged sees its cursor without its state."""
+    ours, theirs = await open_store(), await open_store()
+    epoch = await begin(ours, "order:1")
+    for version in range(1, 30):
+        seq = await ours.append("order:1", epoch, '"go"')
+
+        landing = asyncio.ensure_future(_finished(ours.commit("order:1", epoch, Commit(str(seq), version, seq))))
+        while not landing.done():
+            info = await theirs.key_info("order:1")
+            assert info is not None
+            assert (info.snapshot, info.cursor) in ((str(seq), seq), (str(seq - 1) if seq > 1 else None, seq - 1))
+            await asyncio.sleep(0)
+
+
+async def _finished(write: Awaitable[object]) -> None:
+    await write
