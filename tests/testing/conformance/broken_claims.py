@@ -169,9 +169,9 @@ class TellsEveryone(MemoryStore):
         return [line.key for line in self._room.lines.values() if line.inbox]
 
 
-class WatchesNobody(MemoryStore):
+class WatchesTopicsAlone(MemoryStore):
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        return lambda: None
+        return super().watch(lambda: changed() if self._room.topics.lines else None)
 
 
 class PutsAgain(MemoryStore):
@@ -223,7 +223,7 @@ BROKEN_CLAIMS: dict[type[MemoryStore], str] = {
     PostsMoveTheWake: "a_post_wakes_a_key_that_sleeps",
     PostsNowAgain: "a_post_now_is_committed_when_it_returns",
     TellsEveryone: "the_owner_is_told_which_keys_have_posts",
-    WatchesNobody: "a_write_of_another_host_is_noticed",
+    WatchesTopicsAlone: "a_write_of_another_host_is_noticed",
     PutsAgain: "a_record_is_put_once",
     DecidesWithoutWaking: "a_decision_wakes_the_key_now",
     ForgetsWhatWaits: "history_has_everything_in_the_order_of_writing",
