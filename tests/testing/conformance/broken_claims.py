@@ -99,9 +99,12 @@ class LostAtTheLastPost(_Loses):
         return entry.epoch in (0, epoch)
 
 
-class ForgetsWhatWasPosted(MemoryStore):
+class LogsACallAsACast(MemoryStore):
     def post_now(self, key: str, message: str, **options: Any) -> int:  # type: ignore[override]
-        return super().post_now(key, message, **{**options, "definition": None})
+        number = super().post_now(key, message, **options)
+        line = self._look(key)
+        line.log = [replace(logged, call_id=None) if logged.seq == number else logged for logged in line.log]
+        return number
 
 
 class CollectsBackwards(MemoryStore):
@@ -214,7 +217,7 @@ BROKEN_CLAIMS: dict[type[MemoryStore], str] = {
     LostAtItsLastMessage: "a_life_that_never_said_is_lost_at_its_last_write",
     LostWhenAnEarlierLifeWrote: "a_life_that_wrote_nothing_is_lost_where_it_began",
     LostAtTheLastPost: "a_post_after_a_death_is_not_its_last_write",
-    ForgetsWhatWasPosted: "a_post_to_a_key_without_owner_is_in_its_log",
+    LogsACallAsACast: "a_post_to_a_key_without_owner_is_in_its_log",
     CollectsBackwards: "a_post_to_an_owned_key_waits_for_its_owner",
     NumbersTheInboxApart: "posts_and_appends_share_one_series_of_numbers",
     CollectsForTheStale: "collecting_is_fenced",
