@@ -18,7 +18,7 @@ from workbench.store.sqlite import hosts
 from workbench.store.sqlite.keeper import SQLiteStore
 from workbench.testing.clock import ManualClock
 
-OPERATIONS = ("load", "append", "pending", "put_step", "steps", "commit", "register", "claim", "release", "collect")
+OPERATIONS = ("begin", "append", "put_step", "steps", "commit", "release", "collect")
 PATIENCE = 20.0
 
 

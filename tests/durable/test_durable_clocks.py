@@ -247,7 +247,7 @@ async def test_a_wake_whose_life_dies_before_it_writes_comes_due_again(place: Pl
     front = await place.open(worker=False)
     for _ in range(2):  # a host that wakes it and dies while it loads, twice
         await front.store.post("sleeper:a", "0", wake=place.clock.now(), definition="sleeper", args='{"id":"a"}')
-        dying = await place.open(sleeper(woken), after=2)
+        dying = await place.open(sleeper(woken), after=1, heard=False)
         await until(dying.store.gone.is_set)
         await place.crash(dying)
     assert woken == []

@@ -132,6 +132,9 @@ def do_without() -> None:
     async def nothing(*_: Any) -> int:
         return 0
 
+    async def nobody(*_: Any) -> list[str]:
+        return []
+
     if part == "look-up":
         Ledger.claim = lambda self, address: None  # type: ignore[method-assign]
         Ledger.recorded = lambda self, path: []  # type: ignore[method-assign]
@@ -143,6 +146,7 @@ def do_without() -> None:
         put_step, commit = Writes._put_step, Writes._commit
         Writes._put_step = lambda self, write: put_step(self, unfenced(self, write))  # type: ignore[method-assign]
         Writes._commit = lambda self, write: commit(self, unfenced(self, write))  # type: ignore[method-assign]
+        SQLiteStore.taken = nobody  # type: ignore[assignment,method-assign]
 
 
 def unfenced(ledger: Writes, write: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ from workbench.process.mailbox import PAUSE
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from concurrent.futures import Future as ThreadFuture
 
     from workbench.durable.receipt import Receipt
@@ -39,12 +39,16 @@ Callers: TypeAlias = "dict[str, list[asyncio.Future[Any]]]"
 
 @dataclass(slots=True)
 class Delivery:
-    """A message on its way to the body. `again` when it may have been delivered before, so that its steps are read."""
+    """A message on its way to the body.
+
+    `again` when it may have been delivered before: its steps are in `records`, or read when it is handed out.
+    """
 
     seq: int
     text: str
     call_id: str | None
     again: bool = False
+    records: list[StepRecord] | None = None
 
 
 class Activation:
@@ -223,7 +227,9 @@ class Activation:
 
     async def _next_in_hand(self) -> Delivery:
         delivery = self.inbox.popleft()
-        recorded = await self.store.steps(self.key, delivery.seq) if delivery.again else ()
+        if delivery.again and delivery.records is None:
+            delivery.records = await self.store.steps(self.key, delivery.seq)
+        recorded = delivery.records or ()
         choices = await choices_of(self.store, self.key, recorded) if recorded else None
         if choices is not None and choices.to_be_replaced:
             await replace_all(self.store, self.key, self.epoch, delivery.seq, self.now())
@@ -335,6 +341,15 @@ class Activation:
         """Say whether the message in hand waits for its next attempt."""
         self.held = held
         self.changed()
+
+    def watch(self, write: Awaitable[None]) -> None:
+        """Let a write land by itself; it breaks the activation when it fails, as one that is awaited does."""
+        written = asyncio.ensure_future(write)
+        written.add_done_callback(self._landed)
+
+    def _landed(self, written: asyncio.Future[None]) -> None:
+        if not written.cancelled() and (error := written.exception()) is not None:
+            self.write_failed(error)
 
     def enter(self, task: asyncio.Task[Any]) -> None:
         """A task that works for this activation and is cancelled with it; the driver's own ends by itself."""

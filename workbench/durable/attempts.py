@@ -22,11 +22,10 @@ from workbench.plain import decode, encode
 from workbench.store.journal import StepRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from workbench.durable.activation import Activation, Delivery
     from workbench.durable.definition import DurableDefinition
-    from workbench.durable.requests import Requests
 
 __all__ = ["Attempts", "attempts_of", "due_again"]
 
@@ -36,29 +35,34 @@ DEATH = "its host died while it was handled"
 class Attempts:
     """The attempts at the messages of one activation, as many and as far apart as its definition says."""
 
-    def __init__(self, activation: Activation, requests: Requests, definition: DurableDefinition) -> None:
+    def __init__(self, activation: Activation, definition: DurableDefinition) -> None:
         self._activation = activation
-        self._requests = requests
         self._definition = definition
 
     async def count_a_failure(self, delivery: Delivery, why: str) -> None:
         """The body failed in the message. Raises: what the store raises."""
-        number = self._number(await self._records(delivery)) + 1
+        activation = self._activation
+        records = await activation.store.steps(activation.key, delivery.seq)
+        number = self._number(records) + 1
         await self._record(delivery, number, why)
         if number >= self._definition.max_attempts:
-            await self._activation.set_aside(delivery, why, number)
+            await activation.set_aside(delivery, why, number)
 
     async def count_a_death(self) -> None:
-        """The last host died in the first message that waits, unless the message was at rest or moving on."""
+        """The last host died in the first message that waits, unless the message was at rest or moving on.
+
+        The records of the message are at hand; who calls has seen that it is not parked at a request.
+        """
         activation = self._activation
-        if not activation.inbox:
-            return
         head = activation.inbox[0]
-        records = await self._records(head)
-        now = activation.now()
-        if _at_rest(records, now) or await self._requests.find(key=activation.key, status="pending"):
+        records = head.records
+        assert records is not None
+        if _at_rest(records, activation.now()):
             return
-        number = 0 if _progressed(records) else self._number(records) + 1
+        if _progressed(records):  # only marks the place: the next death finds the same if this one comes first
+            activation.watch(self._record(head, 0, DEATH))
+            return
+        number = self._number(records) + 1
         await self._record(head, number, DEATH)
         if number >= self._definition.max_attempts:
             activation.in_hand = activation.inbox.popleft()
@@ -69,10 +73,7 @@ class Attempts:
         window = self._definition.policy.window
         return attempts_of(records, -math.inf if window is None else self._activation.now() - window)
 
-    async def _records(self, delivery: Delivery) -> Sequence[StepRecord]:
-        return await self._activation.store.steps(self._activation.key, delivery.seq)
-
-    async def _record(self, delivery: Delivery, number: int, why: str) -> None:
+    def _record(self, delivery: Delivery, number: int, why: str) -> Awaitable[None]:
         """Keep the count, and when the message is delivered again; 0 marks progress without counting."""
         activation, now = self._activation, self._activation.now()
         wait = self._definition.policy.wait_before(number) if number else 0.0
@@ -80,7 +81,9 @@ class Attempts:
         content = encode({"why": why, "next_at": due})
         record = StepRecord("", "attempt", number, content, "attempt", 0, now, 0.0, activation.epoch)
         wake = due or now + activation.redeliver
-        await activation.store.put_step(activation.key, activation.epoch, delivery.seq, record, wake)
+        if delivery.records is not None:
+            delivery.records.append(record)
+        return activation.store.put_step(activation.key, activation.epoch, delivery.seq, record, wake)
 
 
 def attempts_of(records: Sequence[StepRecord], since: float = -math.inf) -> int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.runtime import Runtime
-    from workbench.store.journal import Loaded
+    from workbench.store.journal import Begun
 
 __all__ = ["Life"]
 
@@ -42,16 +42,17 @@ class Life:
         runtime: Runtime,
         definition: DurableDefinition,
         key: str,
-        loaded: Loaded,
+        begun: Begun,
         published: Callable[[str], None],
     ) -> None:
-        restored = None
+        restored, loaded = None, begun.loaded
+        assert loaded is not None
         if loaded.snapshot is not None:
             text, restored = definition.restore(key, loaded.snapshot, loaded.version)
             loaded = replace(loaded, snapshot=text)
         self._runtime = runtime
         self._definition = definition
-        self._loaded = loaded
+        self._begun = begun
         self._published = published
         self.activation = Activation(
             key,
@@ -71,18 +72,19 @@ class Life:
             pool=runtime.pool,
             requests=runtime.requests,
         )
-        self._attempts = Attempts(self.activation, runtime.requests, definition)
+        self._attempts = Attempts(self.activation, definition)
 
-    async def read_log(self) -> Outcome | None:
-        """Deliver what the log holds; gives how the life ended if that is already its end."""
-        activation, store, loaded = self.activation, self._runtime.store, self._loaded
+    async def take_up(self) -> Outcome | None:
+        """Deliver what waits; gives how the life ended if that is already its end."""
+        begun, activation = self._begun, self.activation
+        assert begun.loaded is not None
         try:
-            for logged in await store.pending(activation.key, loaded.cursor):
+            for logged in begun.waiting:
                 activation.replay(logged)
-            for logged in await store.collect(activation.key, loaded.epoch):
-                activation.replay(logged)
-            if loaded.cut_off:
-                await self._attempts.count_a_death()
+            if begun.waiting:
+                activation.inbox[0].records = list(begun.head)
+                if begun.loaded.cut_off and not begun.asks:
+                    await self._attempts.count_a_death()
         except Exception as error:
             return Outcome("crashed", error)
         except Signal as signal:

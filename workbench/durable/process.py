@@ -213,27 +213,27 @@ class DurableProcess(Standing):
         """One activation; gives whether another follows."""
         runtime = self._runtime
         take, self._take = self._take, False
-        owner = await runtime.claim(self.key, self.definition, self.args, force=take)
-        if owner is not None:
-            await self._follow(owner)
+        begun = await runtime.begin(self.key, self.definition, self.args, force=take)
+        if begun.owner is not None or begun.loaded is None:
+            assert begun.owner is not None  # the runtime saw to the rest
+            await self._follow(begun.owner)
             return self._take  # it was asked for meanwhile
         self.elsewhere = None
         runtime.following.pop(self.key, None)
-        before, loaded = self._epoch, await runtime.store.load(self.key)
-        self._epoch = loaded.epoch
+        before, self._epoch = self._epoch, begun.loaded.epoch
         if before is not None:  # our own life before this one, which crashed; the key stayed ours
-            loaded = replace(loaded, cut_off=False)
+            begun = replace(begun, loaded=replace(begun.loaded, cut_off=False))
             await runtime.store.release(self.key, before, "crashed", "")
         runtime.blocked.forget(self.key)
         try:
-            life = Life(runtime, self.definition, self.key, loaded, self._published)
+            life = Life(runtime, self.definition, self.key, begun, self._published)
         except Exception as error:
             words = str(error) if isinstance(error, BadInput) else f"{type(error).__qualname__}: {error}"
             runtime.block(self.key, self.definition.name, f"its state cannot be taken up: {words}")
             raise
         if life.activation.snapshot is not None:
             self.states.publish(life.activation.snapshot)
-        outcome = await life.read_log()
+        outcome = await life.take_up()
         if outcome is None:
             outcome = Outcome("disposed") if self._how else await self._drive(life)
         return await self._after(life, outcome)

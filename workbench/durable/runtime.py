@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from workbench.durable.activation import Activation
     from workbench.durable.definition import DurableDefinition
     from workbench.loop import Home
-    from workbench.store.journal import Host, KeyInfo, Store
+    from workbench.store.journal import Begun, KeyInfo, Store
 
 __all__ = ["INTERVAL", "Runtime"]
 
@@ -146,21 +146,23 @@ class Runtime:
             handle.use(definition)
         return handle
 
-    async def claim(
+    async def begin(
         self, key: str, definition: DurableDefinition, args: dict[str, Any], *, force: bool = False
-    ) -> Host | None:
-        """Make the key this host's; gives the owner when another live host has it, unless it is taken by `force`.
+    ) -> Begun:
+        """Make the key this host's and begin a life of it, unless another live host has it; `force` takes it.
 
         Raises: BadInput when the key is something else.
         """
         text = encode(args, f"the arguments of {definition.name}")
-        name, stored = await self.store.register(key, definition.name, text)
-        if name != definition.name or digest(decode(stored)) != digest(args):
-            raise BadInput(
-                f"the key {key!r} belongs to {name}({decode(stored)!r}) "
-                f"and is asked for as {definition.name}({args!r}); make the key from all arguments that tell them apart"
-            )
-        return await self.store.claim(key, force=force)
+        begun = await self.store.begin(key, definition.name, text, force=force)
+        if (begun.definition, begun.args) == (definition.name, text):
+            return begun
+        if begun.definition == definition.name and digest(decode(begun.args)) == digest(args):  # in another order
+            return await self.store.begin(key, begun.definition, begun.args, force=force)
+        raise BadInput(
+            f"the key {key!r} belongs to {begun.definition}({decode(begun.args)!r}) "
+            f"and is asked for as {definition.name}({args!r}); make the key from all arguments that tell them apart"
+        )
 
     async def open(self) -> None:
         """Begin to watch and to wake, and recover what was interrupted."""

@@ -37,6 +37,8 @@ class Threads:
 
     async def over(self) -> bool:
         """Return when all of them have finished, however they did; False when they were passed by before."""
+        if not self._running:
+            return True
         if self._passed is None:
             self._passed = self._home.loop.create_future()
         passed, self.awaited = self._passed, self.awaited + 1

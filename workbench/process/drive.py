@@ -10,7 +10,6 @@ Source: RECIPES "Processes and the API", PROCESSES B.1 and 1.7.
 from __future__ import annotations
 
 import asyncio
-import threading
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -38,20 +37,20 @@ class Outcome:
 
 
 class Cancelled:
-    """Whether an instance was told to end; safe to read from any thread."""
+    """Whether an instance was told to end; safe to read from any thread, and nothing waits for it."""
 
-    __slots__ = ("_event",)
+    __slots__ = ("_set",)
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self._set = False
 
     def is_set(self) -> bool:
         """Whether the instance is ending."""
-        return self._event.is_set()
+        return self._set
 
     def set(self) -> None:
         """Say that the instance is ending."""
-        self._event.set()
+        self._set = True
 
 
 class Owner:

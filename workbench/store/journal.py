@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Activation",
+    "Begun",
     "Claims",
     "Commit",
     "DeadLetter",
@@ -210,8 +211,33 @@ class KeyInfo:
     created_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """How a life begins: all that register, claim, load, pending, collect and steps say, in one transaction.
+
+    `definition` and `args` are what the key is stored as. Where they differ from what was asked, or another live host
+    is the `owner`, nothing was changed and there is nothing else. `waiting` are the messages to handle, `head` the
+    records of the first of them; `asks` is whether a record of the key is pending.
+    """
+
+    definition: str
+    args: str
+    owner: Host | None = None
+    loaded: Loaded | None = None
+    waiting: tuple[Logged, ...] = ()
+    head: tuple[StepRecord, ...] = ()
+    asks: bool = False
+
+
 class Claims(Protocol):
     """Who owns a key. `load` is called only under a claim."""
+
+    def begin(self, key: str, definition: str, args: str, *, force: bool = False) -> Awaitable[Begun]:
+        """Register the key, claim it and begin a life of it, with what it has to do, in one transaction.
+
+        `force` takes it from another live host.
+        """
+        ...
 
     def register(self, key: str, definition: str, args: str) -> Awaitable[tuple[str, str]]:
         """Store what the key is, unless it is known; gives the stored `(definition, args)`."""

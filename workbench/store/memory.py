@@ -22,6 +22,7 @@ from workbench.store import room
 from workbench.store.fencing import fenced
 from workbench.store.journal import (
     Activation,
+    Begun,
     Commit,
     DeadLetter,
     Entry,
@@ -207,6 +208,22 @@ class MemoryStore:
             if id > newest and life.host != self.host.id
         ]
         return list(dict.fromkeys(key for _, key in sorted(lives)))
+
+    def begin(self, key: str, definition: str, args: str, *, force: bool = False) -> asyncio.Future[Begun]:
+        """Register, claim and load, with what there is to do."""
+        stored = self.register(key, definition, args).result()
+        if stored != (definition, args):
+            return self._done(Begun(*stored))
+        owner = self.claim(key, force=force).result()
+        if owner is not None:
+            return self._done(Begun(*stored, owner=owner))
+        loaded = self.load(key).result()
+        self.collect(key, loaded.epoch).result()
+        line = self._look(key)
+        waiting = tuple(logged for logged in line.log if logged.seq > line.cursor)
+        head = tuple(line.steps.get(waiting[0].seq, ())) if waiting else ()
+        asks = any(record.key == key and record.status == "pending" for record in self._room.records.values())
+        return self._done(Begun(*stored, loaded=loaded, waiting=waiting, head=head, asks=asks))
 
     def renew(self, until: float) -> asyncio.Future[None]:
         """Extend this host's lease."""

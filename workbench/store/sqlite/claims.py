@@ -6,7 +6,7 @@ alive (`workbench.store.sqlite.hosts`); what a dead host owned is anyone's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.store.journal import Host, Loaded, Logged
 from workbench.store.sqlite.blobs import unfold
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.store.sqlite.ledger import Known, Ledger
     from workbench.store.sqlite.write import Job
 
-__all__ = ["claim", "due", "live_owner", "load", "prolong", "register", "release"]
+__all__ = ["NO_LIFE", "claim", "describe", "due", "live", "live_owner", "load", "own", "prolong", "register", "release"]
 
 READ_WHAT = "SELECT definition, args FROM keys WHERE id = ?"
 SET_WHAT = "UPDATE keys SET definition = ?, args = ? WHERE id = ?"
@@ -36,6 +36,11 @@ LOST = "UPDATE activations SET how = 'lost', ended_at = ? WHERE id = ?"
 BEGAN = "INSERT INTO activations (id, prev, key, epoch, host, began_at) VALUES (?, ?, ?, ?, ?, ?)"
 LIFE = "SELECT prev, epoch FROM activations WHERE id = ?"
 ENDED = "UPDATE activations SET how = ?, by = ?, ended_at = ? WHERE id = ? AND (how IS NULL OR how = 'lost')"
+
+Life: TypeAlias = "tuple[int | None, float, str | None]"
+"""A row of `LAST_LIFE`: epoch, began_at, how."""
+
+NO_LIFE: Life = (None, 0.0, None)
 DUE = "SELECT id, key FROM keys WHERE wake_at <= ? ORDER BY wake_at, key LIMIT ?"
 LEASE = "UPDATE keys SET wake_at = ? WHERE id = ?"
 
@@ -64,14 +69,19 @@ def claim(key: str, member: Member, *, force: bool) -> Job[Host | None]:
     def job(ledger: Ledger) -> Host | None:
         known = ledger.make(key)
         (owner,) = ledger.sql(READ_OWNER, (known.id,)).fetchone()
-        if owner == member.slot:
-            return None
-        if owner is not None and not force and (host := read_host(ledger.connection, member, owner, ledger.at)):
-            return host
-        ledger.sql(OWN, (member.slot, known.id))
-        return None
+        return own(ledger, known, owner, member, force=force)
 
     return job
+
+
+def own(ledger: Ledger, known: Known, owner: int | None, member: Member, *, force: bool) -> Host | None:
+    """`claim`, inside a job that has read who the owner is."""
+    if owner == member.slot:
+        return None
+    if owner is not None and not force and (host := read_host(ledger.connection, member, owner, ledger.at)):
+        return host
+    ledger.sql(OWN, (member.slot, known.id))
+    return None
 
 
 def live_owner(ledger: Ledger, known: Known, member: Member) -> Host | None:
@@ -85,25 +95,27 @@ def load(key: str, member: Member) -> Job[Loaded]:
 
     def job(ledger: Ledger) -> Loaded:
         known = ledger.make(key)
-        cut_off = _mark_lost(ledger, known)
-        before = known.last_life
-        row = ledger.begin_life(known)
-        ledger.sql(BEGAN, (row, before, known.id, known.epoch, member.host.id, ledger.at))
+        life = ledger.sql(LAST_LIFE, (known.last_life,)).fetchone()
         version, snapshot = read_state(ledger.connection, known)
-        parked = tuple(
-            Logged(seq, unfold(ledger.connection, message), call_id)
-            for seq, message, call_id in ledger.sql(PARKED, (known.id, known.cursor))
-        )
-        return Loaded(known.epoch, snapshot, version, known.cursor, cut_off, parked)
+        return live(ledger, known, member, life or NO_LIFE, Loaded(0, snapshot, version), parked=True)
 
     return job
 
 
-def _mark_lost(ledger: Ledger, known: Known) -> bool:
-    life = ledger.sql(LAST_LIFE, (known.last_life,)).fetchone()
-    if life is None or life[2] is not None:
+def live(ledger: Ledger, known: Known, member: Member, life: Life, stored: Loaded, *, parked: bool) -> Loaded:
+    """`load`, inside a job that has read the `life` before and the stored state; `parked` unless no call is open."""
+    cut_off = _mark_lost(ledger, known, *life)
+    before = known.last_life
+    row = ledger.begin_life(known)
+    ledger.sql(BEGAN, (row, before, known.id, known.epoch, member.host.id, ledger.at))
+    calls = ledger.sql(PARKED, (known.id, known.cursor)) if parked else ()
+    open_calls = tuple(Logged(seq, unfold(ledger.connection, message), id) for seq, message, id in calls)
+    return Loaded(known.epoch, stored.snapshot, stored.version, known.cursor, cut_off, open_calls)
+
+
+def _mark_lost(ledger: Ledger, known: Known, epoch: int | None, began_at: float, how: str | None) -> bool:
+    if epoch is None or how is not None:
         return False
-    epoch, began_at, _ = life
     wrote = [_last_wrote(ledger, end, epoch) for end in (known.last_message, known.last_work)]
     ledger.sql(LOST, (max([began_at, *(at for at in wrote if at is not None)]), known.last_life))
     return True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.store.sqlite.ledger import Known, Ledger
     from workbench.store.sqlite.write import Job
 
-__all__ = ["collect", "post"]
+__all__ = ["collect", "move", "post"]
 
 FIND_CALL = "SELECT seq FROM answers WHERE key = ? AND call_id = ?"
 OPEN_CALL = "INSERT INTO answers (id, key, call_id, seq) VALUES (?, ?, ?, ?)"
@@ -71,17 +71,22 @@ def collect(key: str, epoch: int) -> Job[list[Logged]]:
         known = ledger.known(key)
         if known is None or known.epoch != epoch:
             return ledger.fenced(key, epoch, known)
-        waiting = ledger.sql(READ, (known.id,)).fetchall()
-        moved = []
-        for call_id, column, letter in waiting:
-            if call_id is not None and ledger.sql(IS_LOGGED, (known.id, call_id)).fetchone():
-                continue
-            message = unfold(ledger.connection, column)
-            moved.append(Logged(ledger.log(known, epoch, message, call_id, None), message, call_id))
-            for record in finished(ledger, letter) if letter is not None else ():
-                ledger.keep_step(key, epoch, moved[-1].seq, record)
-        if waiting:
-            ledger.sql(TAKE, (known.id,))
-        return moved
+        return move(ledger, key, known)
 
     return job
+
+
+def move(ledger: Ledger, key: str, known: Known) -> list[Logged]:
+    """`collect`, inside a job that knows that the epoch is right."""
+    posts = ledger.sql(READ, (known.id,)).fetchall()
+    moved = []
+    for call_id, column, letter in posts:
+        if call_id is not None and ledger.sql(IS_LOGGED, (known.id, call_id)).fetchone():
+            continue
+        message = unfold(ledger.connection, column)
+        moved.append(Logged(ledger.log(known, known.epoch, message, call_id, None), message, call_id))
+        for record in finished(ledger, letter) if letter is not None else ():
+            ledger.keep_step(key, known.epoch, moved[-1].seq, record)
+    if posts:
+        ledger.sql(TAKE, (known.id,))
+    return moved

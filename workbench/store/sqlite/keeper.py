@@ -16,7 +16,18 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from workbench.errors import BadInput, StoreError
 from workbench.store.key import checked
-from workbench.store.sqlite import claims, hosts, inbox, letters, pruning, reading, records, replay, states
+from workbench.store.sqlite import (
+    beginning,
+    claims,
+    hosts,
+    inbox,
+    letters,
+    pruning,
+    reading,
+    records,
+    replay,
+    states,
+)
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import Ledger
@@ -32,6 +43,7 @@ if TYPE_CHECKING:
 
     from workbench.store.journal import (
         Activation,
+        Begun,
         Commit,
         DeadLetter,
         Entry,
@@ -191,6 +203,10 @@ class SQLiteStore:
     def register(self, key: str, definition: str, args: str) -> Awaitable[tuple[str, str]]:
         """Store what the key is."""
         return self._job(claims.register(checked(key), definition, args))
+
+    def begin(self, key: str, definition: str, args: str, *, force: bool = False) -> Awaitable[Begun]:
+        """Register, claim and load, with what there is to do."""
+        return self._job(beginning.begin(checked(key), definition, args, self._member, force=force))
 
     def claim(self, key: str, *, force: bool = False) -> Awaitable[Host | None]:
         """Make this host the owner."""

@@ -13,10 +13,10 @@ from workbench.store.journal import Logged, StepRecord
 from workbench.store.sqlite.blobs import unfold
 
 if TYPE_CHECKING:
-    from workbench.store.sqlite.ledger import Ledger
+    from workbench.store.sqlite.ledger import Known, Ledger
     from workbench.store.sqlite.write import Job
 
-__all__ = ["pending", "steps"]
+__all__ = ["of_message", "pending", "steps", "waiting"]
 
 MESSAGE = "SELECT prev, seq, payload, call_id FROM entries WHERE id = ?"
 PLACE = "SELECT prev FROM entries WHERE id = ?"
@@ -30,15 +30,18 @@ def pending(key: str, cursor: int) -> Job[list[Logged]]:
 
     def job(ledger: Ledger) -> list[Logged]:
         known = ledger.known(key)
-        if known is None:
-            return []
-        found, row = [], known.last_message
-        for _ in range(known.last_seq - max(cursor, known.cursor)):
-            row, seq, payload, call_id = ledger.sql(MESSAGE, (row,)).fetchone()
-            found.append(Logged(seq, unfold(ledger.connection, payload), call_id))
-        return found[::-1]
+        return [] if known is None else waiting(ledger, known, cursor)
 
     return job
+
+
+def waiting(ledger: Ledger, known: Known, cursor: int) -> list[Logged]:
+    """`pending`, inside a job."""
+    found, row = [], known.last_message
+    for _ in range(known.last_seq - max(cursor, known.cursor)):
+        row, seq, payload, call_id = ledger.sql(MESSAGE, (row,)).fetchone()
+        found.append(Logged(seq, unfold(ledger.connection, payload), call_id))
+    return found[::-1]
 
 
 def steps(key: str, seq: int) -> Job[list[StepRecord]]:
@@ -46,16 +49,21 @@ def steps(key: str, seq: int) -> Job[list[StepRecord]]:
 
     def job(ledger: Ledger) -> list[StepRecord]:
         known = ledger.known(key)
-        if known is None or not known.cursor < seq <= known.last_seq:
-            return []
-        message, work = known.last_message, known.last_work
-        for _ in range(known.last_seq - seq):
-            (message,) = ledger.sql(PLACE, (message,)).fetchone()
-        found = []
-        while work > message:
-            work, of, branch, name, occurrence, payload, *rest = ledger.sql(WORK, (work,)).fetchone()
-            if of == seq and branch is not None:
-                found.append(StepRecord(branch, name, occurrence, unfold(ledger.connection, payload), *rest))
-        return found[::-1]
+        return [] if known is None else of_message(ledger, known, seq)
 
     return job
+
+
+def of_message(ledger: Ledger, known: Known, seq: int) -> list[StepRecord]:
+    """`steps`, inside a job."""
+    if not known.cursor < seq <= known.last_seq:
+        return []
+    message, work = known.last_message, known.last_work
+    for _ in range(known.last_seq - seq):
+        (message,) = ledger.sql(PLACE, (message,)).fetchone()
+    found = []
+    while work > message:
+        work, of, branch, name, occurrence, payload, *rest = ledger.sql(WORK, (work,)).fetchone()
+        if of == seq and branch is not None:
+            found.append(StepRecord(branch, name, occurrence, unfold(ledger.connection, payload), *rest))
+    return found[::-1]
