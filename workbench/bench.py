@@ -29,10 +29,12 @@ from workbench.clock import Clock, SystemClock
 from workbench.durable.arrivals import Arrivals
 from workbench.durable.dead_letters import DeadLetters
 from workbench.durable.definition import DurableDefinition
+from workbench.durable.doctor import Report, examine
 from workbench.durable.journal_table import Journal, journal_of
 from workbench.durable.process import DurableProcess
 from workbench.durable.runtime import Runtime
 from workbench.durable.schedules import When
+from workbench.durable.upkeep import DAY, Retention, Upkeep, seconds
 from workbench.errors import BadInput, NoCode, StoreError
 from workbench.loop import Home
 from workbench.messaging.room import PostRoom
@@ -45,6 +47,7 @@ from workbench.store.opening import store_for
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Mapping
+    from datetime import datetime, timedelta
 
     from workbench.agents.context import Principal
     from workbench.agents.run import Run
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from workbench.process.handle import Handle
     from workbench.process.spawn import Process
     from workbench.store.journal import Host, Store
+    from workbench.table import Table
 
 __all__ = ["Workbench"]
 
@@ -66,7 +70,7 @@ _turns: WeakValueDictionary[tuple[Home, str], asyncio.Lock] = WeakValueDictionar
 class Workbench:
     """An open bench. Make one with `await Workbench.open(…)`."""
 
-    def __init__(self, store: Store, runtime: Runtime, place: str) -> None:
+    def __init__(self, store: Store, runtime: Runtime, place: str, retention: Retention) -> None:
         self._registry = Registry(runtime.entries, runtime.clock)
         self.place = place
         self.store = store
@@ -76,6 +80,7 @@ class Workbench:
         self.closed = False
         self._runtime = runtime
         self._owner = Owner(runtime.clock)
+        self._upkeep = Upkeep(runtime, retention)
         self._post = PostRoom(store, runtime.home, runtime.clock, Arrivals(runtime), worker=runtime.worker)
         self._entered = 0
         self._kept = False
@@ -90,6 +95,9 @@ class Workbench:
         lease: float = 30.0,
         worker: bool = True,
         durability: Durability = "full",
+        retention: float | timedelta | None = 30 * DAY,
+        letter_retention: float | timedelta | None = None,
+        max_bytes: int | None = None,
         clock: Clock | None = None,
         max_entries: int | None = 10_000,
     ) -> Opening:
@@ -99,6 +107,8 @@ class Workbench:
         `lease` is in seconds; `worker=False` accepts and serves without running anything; `durability` is "full" or
         "process". Above `max_entries` processes the idle ones that were looked up longest ago leave memory (None for no
         bound).
+        What was over for `retention` seconds is forgotten while the bench is open, dead letters after
+        `letter_retention`, and history sooner while the store uses more than `max_bytes`; None keeps for ever.
 
         Raises: NotAStore, BadInput.
         """
@@ -109,7 +119,12 @@ class Workbench:
         if max_entries is not None and (type(max_entries) is not int or max_entries < 1):
             raise BadInput(f"max_entries is a whole number from 1, or None for no bound, found {max_entries!r}")
         place = _place(where) if store is None else f"store {id(store):x}"
-        options = _Options(place, what, store, float(lease), worker, durability, clock or SystemClock(), max_entries)
+        if max_bytes is not None and (type(max_bytes) is not int or max_bytes <= 0):
+            raise BadInput(f"max_bytes is a whole number above 0, or None for no limit, found {max_bytes!r}")
+        keep = Retention(seconds(retention, "retention"), seconds(letter_retention, "letter_retention"), max_bytes)
+        options = _Options(
+            place, what, store, float(lease), worker, durability, keep, clock or SystemClock(), max_entries
+        )
         return Opening(lambda: _opened(cls, options))
 
     def add(self, *what: Agent | Definition) -> None:
@@ -250,6 +265,48 @@ class Workbench:
         """
         return journal_of(self.store, key)
 
+    def keys(self) -> Table:
+        """Every key of the store with what is known of it, oldest first."""
+        return self._upkeep.keys()
+
+    async def export(self, key: str, path: str | os.PathLike[str]) -> int:
+        """Write a key or run, approvals included, to a new file that `import_` brings into any store.
+
+        Gives how many rows it has. Raises: NoCode for an unknown key, BadInput for a file that is there.
+        """
+        return await self._upkeep.export(key, path)
+
+    async def import_(self, path: str | os.PathLike[str], *, read_only: bool = True) -> str:
+        """Bring in an exported key or run, whole or not at all; gives its key.
+
+        A read-only copy can be seen and does nothing; `lookup(…, take=True)` makes it live. With `read_only=False` it
+        goes on where it stood, under the idempotency keys that it had. Raises: BadInput for a file that was changed or
+        cut off, and for a key that is here.
+        """
+        key = await self._upkeep.bring_in(path, read_only=read_only)
+        self.approvals._publish()
+        return key
+
+    async def prune(self, before: float | datetime | None = None) -> int:
+        """Forget what was over before an instant, or for longer than the retention; gives how many rows went.
+
+        Raises: BadInput.
+        """
+        return await self._upkeep.prune(before)
+
+    async def delete(self, key: str, *, unfinished: bool = False) -> None:
+        """Forget a key or run and everything of it, for good.
+
+        One with work left is deleted only with `unfinished`. Raises: NoCode, BadInput while it is alive or has work
+        left, OwnedElsewhere while another live host has it.
+        """
+        await self._upkeep.delete(key, unfinished=unfinished)
+        self.approvals._publish()
+
+    async def doctor(self) -> Report:
+        """What is true of the store, its hosts and this kernel, and what to do about what is not well."""
+        return await examine(self._runtime, self._upkeep, self.place, self.blocked)
+
     @property
     def elsewhere(self) -> dict[str, Host]:
         """The keys that other live hosts own, and who they are."""
@@ -295,6 +352,7 @@ class Workbench:
             del _open[self.place]
         try:
             self.approvals.close()
+            await self._upkeep.close()
             await self._post.close()
             for process in self._registry.all():
                 self._owner.adopt(process)
@@ -407,6 +465,7 @@ class _Options:
     lease: float
     worker: bool
     durability: Durability
+    retention: Retention
     clock: Clock
     max_entries: int | None
 
@@ -456,7 +515,7 @@ async def _new(cls: type[Workbench], home: Home, options: _Options) -> Workbench
     await keeper.open(label=_label(), lease=options.lease, now=clock.now)
     entries = Entries(home, clock, options.max_entries)
     runtime = Runtime(keeper, home, clock, worker=options.worker, redeliver=options.lease, entries=entries)
-    bench = cls(keeper, runtime, place)
+    bench = cls(keeper, runtime, place, options.retention)
     if place != MEMORY:
         _open[place] = bench
     try:
@@ -464,6 +523,7 @@ async def _new(cls: type[Workbench], home: Home, options: _Options) -> Workbench
         await bench._runtime.requests.find()
         bench.approvals._publish()
         await bench._runtime.open()
+        bench._upkeep.start()
     except BaseException:
         await bench._end()
         raise

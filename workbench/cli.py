@@ -13,9 +13,12 @@ import os
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workbench.cli_upkeep import Work, add_verbs, doctor
+from workbench.durable.doctor import versions
 from workbench.errors import BadInput, WorkbenchError
 
 __all__ = ["main"]
@@ -61,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     for decision in (approve, reject):
         decision.add_argument("id", help="the approval's id")
         decision.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
+    add_verbs(lambda name, work, words: _store_verb(verbs, name, partial(_look_after, work), words))
     return parser
 
 
@@ -173,6 +177,18 @@ async def _reject(options: argparse.Namespace) -> int:
     return 0
 
 
+async def _look_after(work: Work, options: argparse.Namespace) -> int:
+    """Do a verb of `workbench.cli_upkeep`. The doctor answers without a store too."""
+    if options.store is None and work is doctor and not _candidates():
+        report = versions()
+        _print(report.to_plain()) if options.json else _say(repr(report))
+        return 0
+    async with _bench(options) as bench:
+        value, words, status = await work(bench, options)
+    _print(value) if options.json else _say(words)
+    return status
+
+
 def _decided(options: argparse.Namespace, approval: Any) -> None:
     if options.json:
         _print(approval.view)
@@ -193,11 +209,15 @@ def _store(given: str | None) -> str:
         if "://" not in given and not Path(given).is_file():
             raise BadInput(f"there is no store {given!r}; name the file that Workbench.open was given")
         return given
-    found = sorted(Path().glob("*.db")) or sorted(Path().glob("*/*.db"))
+    found = _candidates()
     if len(found) != 1:
         names = ", ".join(str(path) for path in found) or "none"
         raise BadInput(f"which store? --store names the file; here there are: {names}")
     return str(found[0])
+
+
+def _candidates() -> list[Path]:
+    return sorted(Path().glob("*.db")) or sorted(Path().glob("*/*.db"))
 
 
 def _say(text: str) -> None:

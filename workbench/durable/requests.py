@@ -122,6 +122,11 @@ class Requests:
                 log.error("%s", error)
         return found
 
+    def forget(self, key: str) -> None:
+        """Know nothing more of the requests of a key that was deleted."""
+        self._known = {id: request for id, request in self._known.items() if request.key != key}
+        self.changes.tell()
+
     async def refresh(self) -> None:
         """Look at the store again: another host may have asked, or decided what is open here."""
         open_here = {request.id for request in self._known.values() if request.status == PENDING}

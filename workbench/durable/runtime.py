@@ -194,9 +194,22 @@ class Runtime:
     async def _free(self, keys: list[str]) -> None:
         """Bring keys to life whose definition came."""
         for key in keys:
-            info = await self.store.key_info(key)
-            if info is not None and not self.closed:
-                self._wake(info)
+            await self.wake(key)
+
+    async def wake(self, key: str) -> None:
+        """Bring a key to life that has work left."""
+        info = await self.store.key_info(key)
+        if info is not None and not self.closed:
+            self._wake(info)
+
+    def forget(self, key: str) -> None:
+        """Know nothing more of a key that was deleted."""
+        self._handles.pop(key, None)
+        self.following.pop(key, None)
+        self.held.discard(key)
+        self.blocked.forget(key)
+        self.requests.forget(key)
+        self.changes.tell()
 
     async def close(self) -> None:
         """End what lives here; the journal keeps what is unfinished."""

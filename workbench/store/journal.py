@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from workbench.store.queue import QueueStore
     from workbench.store.schedules import ScheduleStore
     from workbench.store.topic import TopicStore
+    from workbench.store.upkeep import Upkeep
 
 __all__ = [
     "Activation",
@@ -432,6 +433,11 @@ class Store(Journal, Claims, Inbox, Records, Letters, Glance, Protocol):
     @property
     def schedules(self) -> ScheduleStore:
         """Work that comes again (`workbench.store.schedules`)."""
+        ...
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """Measuring, checking, deleting, copies (`workbench.store.upkeep`)."""
         ...
 
     @property

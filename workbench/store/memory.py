@@ -37,6 +37,7 @@ from workbench.store.key import checked
 from workbench.store.memory_queue import MemoryQueues
 from workbench.store.memory_schedules import MemorySchedules
 from workbench.store.memory_topic import MemoryTopics
+from workbench.store.memory_upkeep import MemoryUpkeep
 from workbench.store.past import Past
 from workbench.store.room import Call, Line, Room, acknowledge, log, lose, make_due, prune, strike_off, text
 
@@ -61,6 +62,11 @@ class MemoryStore:
     def __init__(self, room: Room | None = None) -> None:
         self._room = room or Room()
         self._host: Host | None = None
+
+    @property
+    def upkeep(self) -> MemoryUpkeep:
+        """What who looks after the room can do."""
+        return MemoryUpkeep(self._room, lambda: self.host, self._settle, self._wrote)
 
     @property
     def queues(self) -> MemoryQueues:
@@ -439,7 +445,12 @@ class MemoryStore:
 
     def _make(self, key: str) -> Line:
         _ = self.host
-        return self._room.lines.setdefault(checked(key), Line(key, self._now()))
+        line = self._room.lines.get(checked(key))
+        if line is None:
+            epoch, last_seq = self._room.deleted.get(key, (0, 0))
+            line = Line(key, self._now(), epoch, last_seq, last_seq)
+            self._room.lines[key] = line
+        return line
 
     def _wrote(self) -> int:
         """The number of a new row; whoever watches from another host is told."""

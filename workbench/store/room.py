@@ -85,6 +85,7 @@ class Room:
         self.records: dict[tuple[str, str], Record] = {}
         self.hosts: dict[str, Host] = {}
         self.watchers: dict[object, tuple[str, Callable[[], object]]] = {}
+        self.deleted: dict[str, tuple[int, int]] = {}
         self.queues = QueueRoom()
         self.topics = TopicRoom()
         self.schedules: dict[str, Planned] = {}

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.store.journal import Host
+from workbench.store.upkeep import READER
 
 if TYPE_CHECKING:
     import asyncio
@@ -40,6 +41,9 @@ DISOWN = "UPDATE keys SET owner = NULL WHERE owner = ?"
 DUE_NOW = """
     UPDATE keys SET wake_at = min(coalesce(wake_at, ?1), ?1) WHERE owner = ?2 AND last_seq > cursor RETURNING key
 """
+
+READER_SLOT = -1
+"""What `keys.owner` has for a read-only copy."""
 
 _files: dict[str, LockFile] = {}
 _guard = threading.Lock()
@@ -179,6 +183,8 @@ def renew(connection: sqlite3.Connection, slot: int, until: float) -> None:
 
 def read_host(connection: sqlite3.Connection, member: Member, slot: int, now: float) -> Host | None:
     """The host of `slot` while it is alive, else None."""
+    if slot == READER_SLOT:
+        return READER
     found = connection.execute(READ, (slot,)).fetchone()
     if found is None:
         return None

@@ -34,6 +34,7 @@ from workbench.store.sqlite.ledger import Ledger
 from workbench.store.sqlite.queue_keeper import SQLiteQueues
 from workbench.store.sqlite.schedules import SQLiteSchedules
 from workbench.store.sqlite.topic_keeper import SQLiteTopics
+from workbench.store.sqlite.upkeep import SQLiteUpkeep
 from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP, Job
 from workbench.store.sqlite.writer import Writer
 
@@ -80,6 +81,7 @@ class SQLiteStore:
         self._queues: SQLiteQueues
         self._topics: SQLiteTopics
         self._schedules: SQLiteSchedules
+        self._upkeep: SQLiteUpkeep
 
     @property
     def host(self) -> Host:
@@ -104,6 +106,12 @@ class SQLiteStore:
         """The schedules of the file."""
         self._check()
         return self._schedules
+
+    @property
+    def upkeep(self) -> SQLiteUpkeep:
+        """What who looks after the file can do."""
+        self._check()
+        return self._upkeep
 
     @property
     def idle(self) -> bool:
@@ -137,6 +145,7 @@ class SQLiteStore:
         self._queues = SQLiteQueues(self._job, self._reader, self._member, now)
         self._topics = SQLiteTopics(self._job, self._reader, self._member, now)
         self._schedules = SQLiteSchedules(self._job, self._reader, self._member)
+        self._upkeep = SQLiteUpkeep(self._job, self._reader, self.path, self._member, now)
         self._ledger.slot, self._ledger.lease, self._ledger.renewed = self._member.slot, lease, now()
 
     async def close(self) -> None:
@@ -357,12 +366,12 @@ class SQLiteStore:
 
     async def prune(self, before: float) -> int:
         """Forget what is older than `before`, in slices, so that others write in between."""
-        gone = 0
-        for slice_of in (pruning.prune_entries, pruning.prune_answers):
-            after, went = 0, await self._job(slice_of(0, before))
-            while went is not None:
-                gone, after = gone + went, after + pruning.SLICE
-                went = await self._job(slice_of(after, before))
+        gone, end = 0, await self._job(pruning.young(before))
+        for table in pruning.TABLES:
+            after: int | None = 0
+            while after is not None:
+                went, after = await self._job(pruning.prune_slice(table, after, end, before))
+                gone += went
         gone += await self._queues.prune(before) + await self._topics.prune(before)
         await self._job(pruning.sweep_blobs())
         return gone

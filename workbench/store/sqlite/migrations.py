@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlite_utils import Database, Migrations
 
 from workbench.store.sqlite.schedules import SCHEDULES
-from workbench.store.sqlite.schema import APPLICATION_ID, DEAD_LETTERS, SET, TABLES
+from workbench.store.sqlite.schema import APPLICATION_ID, DEAD_LETTERS, DELETED, SET, TABLES
 from workbench.store.sqlite.schema_messages import QUEUES, TOPICS
 
 if TYPE_CHECKING:
@@ -65,6 +65,13 @@ def topics(db: Database) -> None:
 def schedules(db: Database) -> None:
     """Work that comes again."""
     for statement in SCHEDULES:
+        db.conn.execute(statement)
+
+
+@migrations(name="0007_deleted")
+def deleted(db: Database) -> None:
+    """Keys can be deleted."""
+    for statement in DELETED:
         db.conn.execute(statement)
 
 

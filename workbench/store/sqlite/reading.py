@@ -40,9 +40,11 @@ KEYS = """
 LINE = """
     WITH RECURSIVE line (id) AS (
         SELECT last_message FROM keys WHERE id = ?1
-        UNION ALL
+        UNION
         SELECT last_work FROM keys WHERE id = ?1
-        UNION ALL
+        UNION
+        SELECT message FROM answers WHERE key = ?1 AND given IS NULL AND message IS NOT NULL
+        UNION
         SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0
     )
     SELECT

@@ -17,7 +17,7 @@ Instants are UTC seconds. Knows nothing of connections.
 
 from __future__ import annotations
 
-__all__ = ["APPLICATION_ID", "DEAD_LETTERS", "LAST_ID", "NAMES", "SET", "TABLES"]
+__all__ = ["APPLICATION_ID", "DEAD_LETTERS", "DELETED", "LAST_ID", "NAMES", "SET", "TABLES"]
 
 APPLICATION_ID = 0x77626368
 """`PRAGMA application_id` of a store: "wbch"."""
@@ -25,7 +25,15 @@ APPLICATION_ID = 0x77626368
 SET = "workbench"
 """The name of our migration set in `_sqlite_migrations`."""
 
-NAMES = ("0001_tables", "0002_queues", "0003_dead_letters", "0004_last_state", "0005_topics", "0006_schedules")
+NAMES = (
+    "0001_tables",
+    "0002_queues",
+    "0003_dead_letters",
+    "0004_last_state",
+    "0005_topics",
+    "0006_schedules",
+    "0007_deleted",
+)
 """The migrations that this code knows, in order."""
 
 LAST_ID = """
@@ -36,7 +44,8 @@ LAST_ID = """
         coalesce((SELECT max(id) FROM inbox), 0),
         coalesce((SELECT max(id) FROM activations), 0),
         coalesce((SELECT max(id) FROM records), 0),
-        coalesce((SELECT max(id) FROM jobs), 0)
+        coalesce((SELECT max(id) FROM jobs), 0),
+        coalesce((SELECT max(id) FROM deleted), 0)
     )
 """
 """The newest row number. What refers to an entry by its number stays right because the newest entry is never pruned."""
@@ -184,3 +193,18 @@ DEAD_LETTERS = (
     "ALTER TABLE inbox ADD COLUMN dead INTEGER",
 )
 """What a dead letter came to, and which letter a post is."""
+
+DELETED = (
+    """
+    CREATE TABLE deleted (
+        number INTEGER PRIMARY KEY,
+        id INTEGER NOT NULL,
+        key TEXT NOT NULL UNIQUE,
+        epoch INTEGER NOT NULL,
+        last_seq INTEGER NOT NULL,
+        at REAL NOT NULL
+    )
+    """,
+    "CREATE INDEX deleted_id ON deleted (id)",
+)
+"""What is left of a deleted key: behind it, a key of that name goes on."""

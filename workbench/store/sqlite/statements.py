@@ -30,7 +30,13 @@ DATA_VERSION = "PRAGMA data_version"
 READ_KEY = """
     SELECT id, epoch, cursor, last_seq, last_message, last_work, last_life, wake_at, last_state FROM keys WHERE key = ?
 """
-MAKE_KEY = "INSERT INTO keys (key, created_at) VALUES (?, ?)"
+MAKE_KEY = """
+    INSERT INTO keys (id, key, created_at, epoch, cursor, last_seq)
+    SELECT
+        1 + max(coalesce((SELECT max(id) FROM keys), 0), coalesce((SELECT max(number) FROM deleted), 0)), ?1, ?2,
+        coalesce(d.epoch, 0), coalesce(d.last_seq, 0), coalesce(d.last_seq, 0)
+    FROM (SELECT 1) LEFT JOIN deleted d ON d.key = ?1
+"""
 MAKE_STATE = "INSERT INTO states (key) VALUES (?)"
 # No parameter of these is ever None: binding one costs a search for an adapter, as much as the row itself.
 MESSAGE = "INSERT INTO entries (id, prev, key, kind, seq, epoch, at, payload) VALUES (?, ?, ?, 'message', ?, ?, ?, ?)"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.store.journal import Commit
     from workbench.store.sqlite.ledger import Known, Ledger
 
-__all__ = ["keep", "past", "read_state"]
+__all__ = ["keep", "newest", "past", "read_state"]
 
 PAGES = 16 * 1024
 """Characters from which the pages of a state are freed before it is written again, or the file holds it twice."""
@@ -39,7 +39,7 @@ COMMITS = """
 
 def read_state(connection: sqlite3.Connection, known: Known) -> tuple[int, Any]:
     """The version and the newest state of a key, as they are in the file."""
-    return _newest(connection, known.id, known.last_state)
+    return newest(connection, known.id, known.last_state)
 
 
 def keep(ledger: Ledger, known: Known, row: int, commit: Commit) -> str | bytes:
@@ -60,7 +60,8 @@ def keep(ledger: Ledger, known: Known, row: int, commit: Commit) -> str | bytes:
     return kept if len(kept) <= INLINE else ledger.fold(kept)
 
 
-def _newest(connection: sqlite3.Connection, key: int, last_state: int) -> tuple[int, Any]:
+def newest(connection: sqlite3.Connection, key: int, last_state: int) -> tuple[int, Any]:
+    """The version and the newest state of a key; `last_state` is the commit it lies in, 0 if it is in `states`."""
     if last_state:
         found = connection.execute(READ_OWN_STATE, (last_state,)).fetchone()
     else:
@@ -78,9 +79,9 @@ def past(connection: sqlite3.Connection, key: str) -> Past:
         row = connection.execute(KEY, (key,)).fetchone()
         if row is None:
             return Past(key, None, ())
-        _, newest = _newest(connection, *row)
+        _, state = newest(connection, *row)
         rows = connection.execute(COMMITS, row[:1]).fetchall()
     finally:
         connection.execute("COMMIT")
     commits = [Committed(id, seq, at, epoch, version or 0, kept) for id, seq, at, epoch, version, kept in rows]
-    return Past(key, newest, commits, lambda column: unfold(connection, column))
+    return Past(key, state, commits, lambda column: unfold(connection, column))
