@@ -114,3 +114,16 @@ def test_a_verdict_says_how_far_a_bar_is(monkeypatch: pytest.MonkeyPatch) -> Non
         *("casts", "500", "400", "900", "msg/s", ">=", "1,000", "0.50", "of", "the", "bar"),
         *("2.00", "x", "0.62", "x", ">=", "0.50", "x", "met", "20"),
     ]
+
+
+def test_the_queue_is_measured_as_a_ratio_of_each_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    from queues import Line, as_table
+    from report import Bar
+
+    line = Line("put to done, FULL", Bar(5.0), ours=[900, 5_000, 400], theirs=[100, 1_000, 100])
+
+    assert line.ratio == 5.0
+    assert as_table([line]).splitlines()[-1].split() == [
+        *("put", "to", "done,", "FULL", "900", "100", "5.0", "x", ">=", "5", "x", "met"),
+    ]

@@ -407,3 +407,36 @@ async def test_waiting_for_a_job_costs_no_thread_and_no_statement(bench: Workben
     assert asked[0] == 200
     assert len(asked) <= 2
     assert sum(worker.state["done"] for worker in crew.workers) == 1
+
+
+async def test_a_queue_is_drained_when_nothing_is_left_but_dead_letters(bench: Workbench, clock: ManualClock) -> None:
+    queue, handled = bench.queue("mail"), Handled(fail=1)
+    for body in "abc":
+        queue.put(body)
+    queue.put("later", delay=60)
+    drained = asyncio.ensure_future(queue.drained())
+    await clock.idle()
+    queue.work(handled, max_attempts=1)
+    await clock.advance(59)
+    assert not drained.done()
+
+    await clock.advance(1)
+
+    assert (await drained).dead == 1
+    assert handled.bodies == ["a", "b", "c", "later"]
+    assert (await queue.drained()).done == 3
+
+
+async def test_a_job_for_later_that_a_handler_puts_last_is_not_forgotten(bench: Workbench, clock: ManualClock) -> None:
+    queue, handled = bench.queue("mail"), []
+
+    async def handle(job: Job) -> None:
+        handled.append(job.body)
+        if job.body < 5:
+            queue.put(job.body + 1, delay=1)
+
+    queue.work(handle)
+    await queue.put(0)
+    await clock.advance(5)
+
+    assert handled == [0, 1, 2, 3, 4, 5]

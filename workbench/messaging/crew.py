@@ -134,9 +134,15 @@ async def _work(ctx: Any, crew: Crew) -> AsyncGenerator[dict[str, Any], None]:
     """The body of a worker."""
     counts = {"done": 0, "failed": 0}
     last: deque[int] = deque(maxlen=SHOWN)
+    idle = True
     while True:
-        yield {"status": "idle", "holding": None, **counts, "last": list(last)}
-        job = await crew.desk.take()
+        if idle:
+            yield {"status": "idle", "holding": None, **counts, "last": list(last)}
+        job = await (crew.desk.take() if idle else crew.desk.take_now())
+        if job is None:
+            idle = True
+            continue
+        idle = False
         yield {"status": "working", "holding": job.id, **counts, "last": list(last)}
         counts["done" if await crew.handle(job) else "failed"] += 1
         last.append(job.id)

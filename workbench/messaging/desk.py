@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from workbench.errors import BadInput, StoreError
 from workbench.messaging.job import Job
@@ -32,6 +32,8 @@ PAUSE = 1.0
 """Seconds until the next try after a failure of the store, and between two looks at whether another host died."""
 
 T = TypeVar("T")
+Waiter: TypeAlias = "asyncio.Future[Job | None]"
+
 log = logging.getLogger("workbench")
 
 
@@ -45,10 +47,21 @@ class Terms:
 
 
 class Desk:
-    """Hands jobs to who waits. `look` has it told (`consider`) what its queue has to lease."""
+    """Hands jobs to who waits.
+
+    `look` has it told (`consider`) what its queue has to lease; `changed` hears that a job is over, or back.
+    """
 
     def __init__(
-        self, queues: Queues, queue: str, terms: Terms, home: Home, clock: Clock, look: Callable[[], None]
+        self,
+        queues: Queues,
+        queue: str,
+        terms: Terms,
+        home: Home,
+        clock: Clock,
+        *,
+        look: Callable[[], None],
+        changed: Callable[[], None],
     ) -> None:
         self.queue = queue
         self.terms = terms
@@ -57,7 +70,9 @@ class Desk:
         self._home = home
         self._clock = clock
         self._look = look
-        self._waiters: deque[asyncio.Future[Job]] = deque()
+        self._changed = changed
+        self._waiters: deque[Waiter] = deque()
+        self._hasty: deque[Waiter] = deque()
         self._done: list[Hold] = []
         self._turn_due = self._dry = self._closed = False
         self._lease: asyncio.Future[list[JobRecord]] | None = None
@@ -69,22 +84,35 @@ class Desk:
     @property
     def waits(self) -> bool:
         """Whether somebody waits."""
-        return bool(self._waiters)
+        return bool(self._waiters or self._hasty)
 
     async def take(self) -> Job:
         """The next job, waited for. Raises: StoreError when the bench closes meanwhile."""
+        job = await self._wait(self._waiters)
+        assert job is not None  # only who wants one now is told that there is none
+        return job
+
+    async def take_now(self) -> Job | None:
+        """The next job, or None once it is known that the queue has none now. Raises: StoreError."""
+        return None if self._dry else await self._wait(self._hasty)
+
+    async def _wait(self, waiters: deque[Waiter]) -> Job | None:
         if self._closed:
             raise _closed(self.queue)
-        waiter: asyncio.Future[Job] = self._home.loop.create_future()
-        self._waiters.append(waiter)
-        self._turn_soon()
+        waiter: Waiter = self._home.loop.create_future()
+        waiters.append(waiter)
+        if self._dry:  # nobody may have looked since it was: then who waits had no alarm set
+            self._look()
+        else:
+            self._turn_soon()
         try:
             return await waiter
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self.give_back(waiter.result(), counted=False)
-            elif waiter in self._waiters:
-                self._waiters.remove(waiter)
+            job = waiter.result() if waiter.done() and not waiter.cancelled() and not waiter.exception() else None
+            if job is not None:
+                self.give_back(job, counted=False)
+            elif waiter in waiters:
+                waiters.remove(waiter)
             raise
 
     def finish(self, job: Job) -> None:
@@ -120,7 +148,7 @@ class Desk:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-        if outlook is None or not self._waiters:
+        if outlook is None or not self.waits:
             return
         if outlook.ready:
             self.wake()
@@ -137,10 +165,11 @@ class Desk:
         for task in (self._alarm, self._keeper):
             if task is not None:
                 task.cancel()
-        while self._waiters:
-            waiter = self._waiters.popleft()
+        for waiter in (*self._waiters, *self._hasty):
             if not waiter.done():
                 waiter.set_exception(_closed(self.queue))
+        self._waiters.clear()
+        self._hasty.clear()
         while self._writes:
             await asyncio.wait(self._writes)
 
@@ -158,14 +187,14 @@ class Desk:
         if self._done:
             holds, self._done = self._done, []
             self._then(self._queues.finish(self.queue, holds), lambda done: self._finished(holds, done))
-        if self._waiters and self._lease is None and not self._dry:
+        if self.waits and self._lease is None and not self._dry:
             self._ask()
 
     def _ask(self) -> None:
         terms = self.terms
         if terms.kept:
             self._keep()
-        asked = len(self._waiters)
+        asked = len(self._waiters) + len(self._hasty)
         self._lease = self._then(
             self._queues.lease(
                 self.queue, asked, seconds=terms.lease, max_attempts=terms.max_attempts, kept=terms.kept
@@ -183,9 +212,17 @@ class Desk:
             self._hand_over(record)
         if len(records) < asked:
             self._dry = True
+            self._tell_the_hasty()
             self._look()
-        elif self._waiters:
+        elif self.waits:
             self._turn_soon()
+
+    def _tell_the_hasty(self) -> None:
+        """There is no job now."""
+        while self._hasty:
+            waiter = self._hasty.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
 
     def _hand_over(self, record: JobRecord) -> None:
         try:
@@ -193,8 +230,8 @@ class Desk:
         except BadInput as error:  # the row was changed by hand: no handler could read it
             self._then(self._queues.bury(self.queue, (record.id, record.number), str(error)), self._settled)
             return
-        while self._waiters:
-            waiter = self._waiters.popleft()
+        while waiters := self._waiters or self._hasty:
+            waiter = waiters.popleft()
             if not waiter.done():
                 if self.terms.kept:
                     self.held[job.id] = job
@@ -209,6 +246,7 @@ class Desk:
             return
         for lost in done.result().values():
             log.warning("done, but late: %s", lost)
+        self._changed()
 
     def _settle(self, job: Job, write: Awaitable[None]) -> None:
         job.over = True
@@ -218,6 +256,7 @@ class Desk:
         if (error := _failure(done)) is not None:
             log.warning("a job of %r was not given back: %s", self.queue, error)
         self._look()
+        self._changed()
 
     def _fail(self, what: str, error: BaseException) -> None:
         """Try again after a pause, while the bench is open."""

@@ -54,6 +54,7 @@ class Queue:
         self.crews: dict[str, Crew] = {}
         self._room = room
         self._hands: dict[float, Desk] = {}
+        self._unsent = 0
         self._leaving: set[asyncio.Task[None]] = set()
         self._puts: list[tuple[NewJob, asyncio.Future[Ticket]]] = []
 
@@ -79,10 +80,12 @@ class Queue:
         """Send what was put in this turn of the loop."""
         puts, self._puts = self._puts, []
         if puts:
+            self._unsent += 1
             sent = self._room.store.queues.put(self.name, [job for job, _ in puts])
             asyncio.ensure_future(sent).add_done_callback(lambda done: self._were_put(puts, done))
 
     def _were_put(self, puts: list[tuple[NewJob, asyncio.Future[Ticket]]], done: asyncio.Future[list[Put]]) -> None:
+        self._unsent -= 1
         error = asyncio.CancelledError() if done.cancelled() else done.exception()
         outcomes: list[Put | None] = [None] * len(puts) if error is not None else [*done.result()]
         later = False
@@ -96,8 +99,7 @@ class Queue:
                 future.exception()  # a failure that nobody awaits is its caller's choice
             elif put is not None:
                 future.set_result(Ticket(put.id, put.fresh, job.key))
-        if error is None:
-            self._room.offer(self.name, later=later)
+        self._room.offer(self.name, later=later)
 
     def _conflict(self, job: NewJob, put: Put) -> JobConflict | None:
         """The refusal of a put whose key is at work with another body."""
@@ -171,6 +173,16 @@ class Queue:
         if desk is None:
             desk = self._hands[lease] = self._room.desk(self.name, Terms(float(lease), BY_HAND, kept=False))
         return await desk.take()
+
+    async def drained(self) -> QueueStats:
+        """Return once nothing waits, is delayed or at work, in any kernel; dead letters may be left.
+
+        Raises: StoreError when the bench closes meanwhile.
+        """
+        self.flush()
+        while (stats := self.stats).waiting or stats.delayed or stats.leased or self._unsent:
+            await self._room.change()
+        return stats
 
     # Seeing to it.
 

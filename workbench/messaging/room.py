@@ -12,6 +12,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import BadInput, StoreError
+from workbench.events import Changes
 from workbench.messaging.desk import Desk, Terms
 from workbench.messaging.queue import Queue
 from workbench.messaging.topic import Topic
@@ -53,6 +54,7 @@ class PostRoom:
         self._queues: dict[str, Queue] = {}
         self._topics: dict[str, Topic] = {}
         self._desks: dict[str, list[Desk]] = {}
+        self._changes = Changes()
         self._look_due = False
         self._unwatch: Callable[[], None] | None = None
 
@@ -79,7 +81,7 @@ class PostRoom:
 
     def desk(self, queue: str, terms: Terms) -> Desk:
         """A place where jobs of a queue are waited for."""
-        desk = Desk(self.store.queues, queue, terms, self.home, self.clock, self.look)
+        desk = Desk(self.store.queues, queue, terms, self.home, self.clock, look=self.look, changed=self._changes.tell)
         self._desks.setdefault(queue, []).append(desk)
         self.watch()
         return desk
@@ -91,11 +93,22 @@ class PostRoom:
 
     def offer(self, queue: str, *, later: bool = False) -> None:
         """Something was put into a queue here; `later` says that some of it has to wait first."""
+        self._changes.tell()
         for desk in self._desks.get(queue, ()):
             if desk.waits:
                 desk.wake()
         if later:
             self.look()
+
+    async def change(self) -> None:
+        """Return after the next change of a queue, here or in another kernel."""
+        self.watch()
+        changed = asyncio.Event()
+        stop = self._changes.subscribe(changed.set)
+        try:
+            await changed.wait()
+        finally:
+            stop()
 
     def look(self) -> None:
         """See what there is for those who wait, once in this turn of the loop."""
@@ -107,6 +120,7 @@ class PostRoom:
         self._look_due = False
         if self.closed:
             return
+        self._changes.tell()
         desks = [desk for desks in self._desks.values() for desk in desks if desk.waits]
         if desks:
             outlook = self.store.queues.outlook_now()
@@ -128,5 +142,6 @@ class PostRoom:
         queues, topics = self._queues.values(), self._topics.values()
         await asyncio.gather(*(queue.close() for queue in queues), *(topic.close() for topic in topics))
         self.closed = True
+        self._changes.tell()
         if self._unwatch is not None:
             self._unwatch()

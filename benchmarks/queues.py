@@ -1,0 +1,194 @@
+"""The queue beside huey on SQLite: putting jobs, and having ten workers do them, in turns on the same disk.
+
+Both commit every put and every job with synchronous FULL, and once more with NORMAL; huey keeps no results, which is
+its fastest way. A job does nothing. Put to done is the time from the first put to the last job that is marked done.
+
+    pip install 'jupyter-agent-workbench[bench]'
+    python benchmarks/queues.py [--rounds 5] [--jobs 2000] [--json FILE] [--dir DIRECTORY]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal
+
+from disk import NotADisk, check_disk
+from report import Bar
+
+from workbench import Workbench
+
+if TYPE_CHECKING:
+    from workbench.messaging.job import Job
+
+WORKERS = 10
+BODY = {"to": "ann@example.org", "subject": "Your order A-1001", "lines": 3}
+Durability = Literal["full", "process"]
+Rates = dict[str, float]
+
+
+@dataclass(slots=True)
+class Line:
+    """One line of the report: the same work by both, a rate per round each."""
+
+    name: str
+    bar: Bar | None = None
+    ours: list[float] = field(default_factory=list)
+    theirs: list[float] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> float:
+        """The median of the rounds' ratios."""
+        return median(a / b for a, b in zip(self.ours, self.theirs, strict=True))
+
+    def row(self) -> tuple[str, ...]:
+        verdict = "" if self.bar is None else self.bar.verdict(self.ratio)
+        rates = (f"{median(self.ours):,.0f}", f"{median(self.theirs):,.0f}")
+        return (self.name, *rates, f"{self.ratio:.1f} x", "" if self.bar is None else f"{self.bar} x", verdict)
+
+
+async def ours(place: Path, jobs: int, durability: Durability) -> Rates:
+    """Puts alone, puts a hundred at once, work by ten workers, and all of it."""
+    async with Workbench.open(place / "ours.db", durability=durability) as bench:
+        alone = bench.queue("alone")
+        began = time.perf_counter()
+        for _ in range(jobs // 10):
+            await alone.put(BODY)
+        one = (jobs // 10) / (time.perf_counter() - began)
+
+        queue, begun = bench.queue("mail"), 0
+
+        async def handle(job: Job) -> None:
+            nonlocal begun
+            begun += 1
+
+        began = time.perf_counter()
+        for _ in range(jobs // 100):
+            await asyncio.gather(*(queue.put(BODY) for _ in range(100)))
+        put = time.perf_counter()
+        queue.work(handle, workers=WORKERS)
+        while begun < jobs or queue.stats.done < jobs:
+            await asyncio.sleep(0.001)
+        done = time.perf_counter()
+    return _rates(jobs, one, began, put, done)
+
+
+def theirs(place: Path, jobs: int, durability: Durability) -> Rates:
+    """The same with huey: its puts are one at a time, its workers are threads."""
+    from huey import SqliteHuey
+    from huey.consumer import Consumer
+
+    huey = SqliteHuey("mail", filename=str(place / "huey.db"), fsync=durability == "full", results=False)
+    done, left, lock = threading.Event(), jobs, threading.Lock()
+
+    @huey.task()  # type: ignore[untyped-decorator]
+    def handle(body: dict[str, Any]) -> None:
+        nonlocal left
+        with lock:
+            left -= 1
+            if not left:
+                done.set()
+
+    began = time.perf_counter()
+    for _ in range(jobs):
+        handle(BODY)
+    put = time.perf_counter()
+    consumer = Consumer(
+        huey, workers=WORKERS, periodic=False, initial_delay=0.001, max_delay=0.001, check_worker_health=False
+    )
+    consumer.start()
+    done.wait()
+    finished = time.perf_counter()
+    consumer.stop(graceful=True)
+    return _rates(jobs, jobs / (put - began), began, put, finished)
+
+
+def _rates(jobs: int, alone: float, began: float, put: float, done: float) -> Rates:
+    return {
+        "put, one at a time": alone,
+        "put, as many at once as it can": jobs / (put - began),
+        f"work, {WORKERS} workers": jobs / (done - put),
+        f"put to done, {WORKERS} workers": jobs / (done - began),
+    }
+
+
+def measure(folder: Path, rounds: int, jobs: int) -> list[Line]:
+    lines: dict[str, Line] = {}
+    for number in range(rounds):
+        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+        for durability in ("full", "process"):
+            with tempfile.TemporaryDirectory(dir=folder) as place:
+                pair = [
+                    lambda place=place, how=durability: asyncio.run(ours(Path(place), jobs, how)),
+                    lambda place=place, how=durability: theirs(Path(place), jobs, how),
+                ]
+                turns = (0, 1) if number % 2 == 0 else (1, 0)
+                found = {turn: pair[turn]() for turn in turns}
+            for name, rate in found[0].items():
+                full = durability == "full"
+                bar = Bar(5.0) if full and name.startswith("put to done") else None
+                line = lines.setdefault(f"{name}, {durability}", Line(f"{name}, {'FULL' if full else 'NORMAL'}", bar))
+                line.ours.append(rate)
+                line.theirs.append(found[1][name])
+    return list(lines.values())
+
+
+def as_table(lines: list[Line]) -> str:
+    rows = [("job/s", "ours", "huey", "ratio", "bar", ""), *(line.row() for line in lines)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if at == 0 else cell.rjust(width) for at, (cell, width) in enumerate(pairs)
+        ).rstrip()
+        for pairs in (list(zip(row, widths, strict=True)) for row in rows)
+    )
+
+
+def as_data(lines: list[Line]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": line.name,
+            "unit": "job/s",
+            "ours": line.ours,
+            "huey": line.theirs,
+            "ratio": line.ratio,
+            "bar": None if line.bar is None else line.bar.value,
+            "verdict": None if line.bar is None else line.bar.verdict(line.ratio),
+        }
+        for line in lines
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2000)
+    parser.add_argument("--json", type=Path, help="write every round to this file")
+    parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()), help="a directory on a disk")
+    options = parser.parse_args()
+    try:
+        kind = check_disk(options.dir)
+        import huey
+    except NotADisk as error:
+        raise SystemExit(str(error)) from None
+    except ImportError:
+        raise SystemExit("there is no huey here; pip install 'jupyter-agent-workbench[bench]'") from None
+    logging.disable(logging.ERROR)
+    lines = measure(options.dir, options.rounds, options.jobs)
+    print(f"Queues on {kind}, beside huey {huey.__version__}, {options.jobs} jobs, {options.rounds} rounds\n")
+    print(as_table(lines))
+    if options.json:
+        options.json.write_text(json.dumps(as_data(lines), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
