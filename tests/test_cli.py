@@ -94,3 +94,18 @@ def test_a_store_that_is_not_there_is_named(tmp_path, monkeypatch, capsys):
     first, second = capsys.readouterr().err.splitlines()
     assert first == "workbench: there is no store 'missing.db'; name the file that Workbench.open was given"
     assert second == "workbench: which store? --store names the file; here there are: none"
+
+
+async def test_a_kill_on_the_command_line_ends_a_run_in_another_process(tmp_path, support):
+    store = tmp_path / "agents.db"
+    async with Workbench.open(store, support) as bench:
+        run = bench.run(support, "Cancel order A-1002", id="r1")
+        await run.approval()
+
+        status, out, err = await command("kill", "r1", "--by", "ana", "--json", "--store", str(store))
+
+        assert (status, json.loads(out), err) == (0, {"id": "r1", "killed": True, "by": "ana"}, "")
+        assert (run.alive, len(bench.approvals.pending())) == (False, 1)
+        status, out, err = await command("kill", "r1", "--store", str(store))
+        assert (status, out) == (1, "")
+        assert err == "workbench: 'run:r1' lives nowhere now; there is nothing to kill\n"

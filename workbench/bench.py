@@ -229,6 +229,29 @@ class Workbench:
             return await self.schedules.post(terms, target, message)
         return await self.runs.every(terms, self._agent(target), message)
 
+    async def kill(self, id: str, *, by: str = "you") -> None:
+        """End the life of a run or a key, here or in the kernel that has it, as a crash would.
+
+        Nothing more is written, and this bench leaves it alone until asked. Raises: NoCode, RunError or ProcessEnded
+        when there is nothing to kill, StoreError when its host does not answer.
+        """
+        self._check_open()
+        run = self.runs[id] if id in self.runs else None
+        if run is not None and run.alive:
+            await run.kill(by)
+        else:
+            await self._runtime.kill(id if run is None else run.key, by)
+
+    @property
+    def worker(self) -> bool:
+        """Whether it runs what is due, or only accepts and serves."""
+        return self._runtime.worker
+
+    @property
+    def definitions(self) -> list[str]:
+        """The names of the durable definitions and agents that it has code for."""
+        return sorted(name.removeprefix("agent:") for name in self._runtime.definitions)
+
     @property
     def schedules(self) -> Schedules:
         """What is posted again and again from this store: `schedules[name]`, iteration, `cancel(name)`."""

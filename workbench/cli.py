@@ -51,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--into", type=Path, help="the folder to work in (a new one under ./demo)")
     lab = _verb(verbs, "lab", _lab, "JupyterLab on the lessons")
     lab.add_argument("arguments", nargs=argparse.REMAINDER, help="what goes to JupyterLab")
+    worker = _verb(verbs, "worker", _worker, "a headless host: runs what is due until SIGTERM or SIGINT")
+    worker.add_argument("application", help="the bench, as module:attribute, e.g. app:bench")
+    worker.add_argument("--json", action="store_true", help="print a line of JSON for each thing that happens")
     runs = _store_verb(verbs, "runs", _runs, "the runs in a store")
     runs.add_argument("--status", help="only those with this status")
     show = _store_verb(verbs, "show", _show, "one run")
@@ -61,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     approve = _store_verb(verbs, "approve", _approve, "let a waiting call run")
     reject = _store_verb(verbs, "reject", _reject, "keep a waiting call from running")
     reject.add_argument("--reason", help="shown to the model")
+    kill = _store_verb(verbs, "kill", _kill, "end the life of a run or key, wherever it is, as a crash would")
+    kill.add_argument("id", help="the id of a run or a key")
+    kill.add_argument("--by", default=os.environ.get("USER", "you"), help="who kills it")
     for decision in (approve, reject):
         decision.add_argument("id", help="the approval's id")
         decision.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
@@ -115,6 +121,34 @@ async def _lab(options: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "jupyterlab", *root, *options.arguments, str(lessons)]
     process = await asyncio.create_subprocess_exec(*command)
     return await process.wait()
+
+
+async def _worker(options: argparse.Namespace) -> int:
+    from workbench.worker import work
+
+    def tell(event: dict[str, Any]) -> None:
+        match event:
+            case _ if options.json:
+                _say(json.dumps(event))
+            case {"event": "working", "store": store, "pid": pid, "definitions": names}:
+                _say(f"working on {store} as pid {pid}: {', '.join(names) or 'no definitions'}")
+            case {"event": "stopping", "signal": signal}:
+                _say(f"{signal}: stopping; what is unfinished stays in the journal")
+            case _:
+                _say(event["event"])
+
+    await work(options.application, tell)
+    return 0
+
+
+async def _kill(options: argparse.Namespace) -> int:
+    async with _bench(options) as bench:
+        await bench.kill(options.id, by=options.by)
+        if options.json:
+            _print({"id": options.id, "killed": True, "by": options.by})
+        else:
+            _say(f"{options.id} killed")
+    return 0
 
 
 async def _runs(options: argparse.Namespace) -> int:

@@ -257,12 +257,16 @@ async def test_a_cancel_from_another_bench_stops_the_run(house: House) -> None:
     assert (worker.log, run.status) == (["began", "cancelled"], "cancelled")
 
 
-async def test_a_kill_of_a_run_that_lives_elsewhere_names_where(house: House) -> None:
-    _, agent, _ = await at_work(house, Worker())
+async def test_a_run_that_lives_elsewhere_is_killed_there(house: House) -> None:
+    _, agent, run = await at_work(house, Worker())
     other = await house.open(agent)
 
-    with pytest.raises(RunError, match=r"run 'r1' runs elsewhere, pid \d+; kill it there"):
-        await other.runs["r1"].kill()
+    await asyncio.wait_for(other.runs["r1"].kill("ana"), 20)
+
+    assert (run.alive, other.runs["r1"].alive) == (False, False)
+    assert [(life.how, life.by) for life in other.store.activations_now("run:r1")] == [("killed", "ana")]
+    with pytest.raises(RunInterrupted):
+        await asyncio.wait_for(run, 20)
 
 
 async def test_a_cancelled_run_is_cancelled_after_a_restart(house: House) -> None:

@@ -239,10 +239,15 @@ class Run(Shown):
     async def kill(self, by: str = "you") -> None:
         """End it as a crash would: nothing more is written, its approvals stay pending.
 
-        Who awaits it gets RunInterrupted. This bench leaves the run alone until `recover()`.
-        Raises: RunError when it has ended, or lives elsewhere.
+        Who awaits it gets RunInterrupted. This bench leaves the run alone until `recover()`. One that runs elsewhere is
+        killed there, by its host. Raises: RunError when it has ended, StoreError when its host does not answer.
         """
-        self._must_live_here("kill")
+        if self._has_ended():
+            raise RunError(f"run {self.id!r} is {self.status}; there is nothing to kill", run=self.id)
+        if self.owner is not None:
+            await self._runtime.kill(self.key, by)
+            self.process.held_by = by
+            return self._tell()
         ledger = self.live.ledger
         if ledger is not None:
             self._cut = frozenset(ledger.open)
@@ -316,12 +321,6 @@ class Run(Shown):
             raise RunInterrupted(
                 f"run {self.id!r} stopped before the cancel was in its journal; cancel it again", run=self.id
             ) from error
-
-    def _must_live_here(self, verb: str) -> None:
-        if self._has_ended():
-            raise RunError(f"run {self.id!r} is {self.status}; there is nothing to {verb}", run=self.id)
-        if (owner := self.owner) is not None:
-            raise RunError(f"run {self.id!r} runs elsewhere, {owner.label}; {verb} it there", run=self.id)
 
     def _tell(self) -> None:
         self.process.states.tell()

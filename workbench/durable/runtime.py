@@ -19,10 +19,11 @@ from weakref import WeakValueDictionary
 from workbench.durable.answers import hear
 from workbench.durable.blocked import Blocked
 from workbench.durable.drifts import Drifts
+from workbench.durable.killing import Ask, Kills
 from workbench.durable.process import DurableProcess
 from workbench.durable.requests import Requests
 from workbench.durable.schedules import Schedules
-from workbench.errors import BadInput, Fenced, ProcessEnded
+from workbench.errors import BadInput, Fenced, NoCode, ProcessEnded
 from workbench.events import Changes
 from workbench.plain import decode, digest, encode
 from workbench.process.code import same_code
@@ -69,6 +70,7 @@ class Runtime:
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="workbench-step")
         self.requests = Requests(store, clock)
         self.schedules = Schedules(store, clock)
+        self.kills = Kills(store, clock)
         self.definitions: dict[str, DurableDefinition] = {}
         self.live: dict[str, DurableProcess] = {}
         self.following: MutableMapping[str, DurableProcess] = WeakValueDictionary()
@@ -286,11 +288,38 @@ class Runtime:
             if process is not None and process.activation is not None:
                 await self._notice_loss(process.activation)
         await self._collect_posts()
+        for ask in await self.kills.waiting():
+            self.home.start(self._carry_out(ask), name=f"kill {ask.key}")
         await self.requests.refresh()
         await self._see_choices()
         for process in list(self.following.values()):
             await process.refresh()
         self.changes.tell()
+
+    async def kill(self, key: str, by: str) -> None:
+        """End the life of a key wherever it is; this bench leaves it alone until asked.
+
+        Raises: NoCode for an unknown key, ProcessEnded when it lives nowhere, StoreError when its host does not answer.
+        """
+        if (process := self.live.get(key)) is not None:
+            return await process.kill(by)
+        info = await self.store.key_info(key)
+        if info is None:
+            raise NoCode(f"no key {key!r} in this store; bench.runs.find() lists the runs", name=key)
+        if info.owner is None:
+            raise ProcessEnded(f"{key!r} lives nowhere now; there is nothing to kill", name=key, status="disposed")
+        self.held.add(key)
+        try:
+            await self.kills.ask(key, info.owner, by)
+        except BaseException:
+            self.held.discard(key)
+            raise
+
+    async def _carry_out(self, ask: Ask) -> None:
+        """Kill what another host asks to have killed; what does not live here any more is dead already."""
+        if (process := self.live.get(ask.key)) is not None:
+            await process.kill(ask.by)
+        await self.kills.done(ask)
 
     async def _notice_loss(self, activation: Activation) -> None:
         """End a life here that another host's has followed, also one that only waits for a message."""
