@@ -158,7 +158,10 @@ class ProcessEnded(ProcessError):
 
 
 class CallConflict(ProcessError):
-    """One call id with two different messages. The first stays as it is. Fields: `key`, `id`, `first`, `second`."""
+    """One call id with two different messages. The first stays as it is.
+
+    Fields: `key`, `id`, `first`, `second` (their digests), `stored` (the first message while it is kept, else None).
+    """
 
 
 class DeadLettered(ProcessError):

@@ -152,7 +152,7 @@ class Activation:
         mark = digest(message)
         caller: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if id in self._digests:
-            check_same(self._digests[id], mark, key=self.key, id=id)
+            check_same(self._digests[id], mark, self.key, id, self.store)
             self._callers.setdefault(id, []).append(caller)
             return caller
         self._digests[id] = mark
@@ -427,7 +427,7 @@ class Activation:
         for caller in self._callers.pop(id, ()):
             if not caller.done():
                 try:
-                    caller.set_result(hear(envelope, key=self.key, id=id, digest=mark))
+                    caller.set_result(hear(envelope, mark, self.key, id, self.store))
                 except Exception as error:
                     caller.set_exception(error)
 

@@ -9,12 +9,18 @@ Source: PROCESSES 2.8 and B.4.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import CallConflict, CallRefused, DeadLettered, ProcessEnded
 from workbench.plain import decode, encode
 
+if TYPE_CHECKING:
+    from workbench.store.journal import Store
+
 __all__ = ["answer", "check_same", "failure", "for_caller", "hear"]
+
+SHOWN = 200
+"""Characters of a stored message that an error shows."""
 
 _FAILURES = {"refused": CallRefused, "dead": DeadLettered}
 
@@ -29,25 +35,28 @@ def failure(digest: str, kind: str, words: str) -> str:
     return encode({"digest": digest, "failed": kind, "words": words})
 
 
-def hear(envelope: str, *, key: str, id: str, digest: str) -> Any:
+def hear(envelope: str, digest: str, key: str, id: str, store: Store) -> Any:
     """The value for a caller whose message has this digest. Raises: CallConflict, or the recorded failure."""
     content = decode(envelope)
-    check_same(content["digest"], digest, key=key, id=id)
+    check_same(content["digest"], digest, key, id, store)
     if "failed" in content:
         raise _FAILURES[content["failed"]](content["words"], key=key, id=id)
     return content["ok"]
 
 
-def check_same(known: str, digest: str, *, key: str, id: str) -> None:
-    """Raises: CallConflict when the id was used for another message."""
+def check_same(known: str, digest: str, key: str, id: str, store: Store) -> None:
+    """Raises: CallConflict when the id was used for another message, which is shown if the store still has it."""
     if known != digest:
+        stored = store.message_now(key, id)
+        first = "" if stored is None else f": {stored if len(stored) <= SHOWN else stored[: SHOWN - 1] + '…'}"
         raise CallConflict(
-            f"{key!r} knows the call id {id!r} with another message (digest {known[:12]}…, now {digest[:12]}…); "
+            f"{key!r} knows the call id {id!r} with another message (digest {known[:12]}…, now {digest[:12]}…){first}; "
             "nothing was done; use a new id for a new call",
             key=key,
             id=id,
             first=known,
             second=digest,
+            stored=None if stored is None else decode(stored),
         )
 
 

@@ -246,6 +246,7 @@ class DurableProcess(Standing):
         activation.changed = self.states.tell
         self.states.tell()
         self._outbox.deliver(activation)
+        self._runtime.elsewhere.hand_over(self.key)
         return await life.drive(self.args)
 
     def _published(self, text: str) -> None:
@@ -520,6 +521,7 @@ class DurableProcess(Standing):
             before, self.elsewhere = self.elsewhere, None if ours else info.owner
             if before is not None and info.owner is None and self.key not in self._runtime.held:
                 self.start()
+        self._runtime.elsewhere.look(self.key)
         self.states.tell()
 
 

@@ -16,14 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from workbench.durable.answers import hear
 from workbench.durable.blocked import Blocked
+from workbench.durable.calls_elsewhere import CallsElsewhere
 from workbench.durable.drifts import Drifts
 from workbench.durable.killing import Ask, Kills
 from workbench.durable.process import DurableProcess
 from workbench.durable.requests import Requests
 from workbench.durable.schedules import Schedules
-from workbench.errors import BadInput, Fenced, NoCode, ProcessEnded
+from workbench.errors import BadInput, Fenced, NoCode
 from workbench.events import Changes
 from workbench.plain import decode, digest, encode
 from workbench.process.code import same_code
@@ -71,6 +71,7 @@ class Runtime:
         self.requests = Requests(store, clock)
         self.schedules = Schedules(store, clock)
         self.kills = Kills(store, clock)
+        self.elsewhere = CallsElsewhere(store, clock)
         self.definitions: dict[str, DurableDefinition] = {}
         self.live: dict[str, DurableProcess] = {}
         self.following: MutableMapping[str, DurableProcess] = WeakValueDictionary()
@@ -216,6 +217,7 @@ class Runtime:
     async def close(self) -> None:
         """End what lives here; the journal keeps what is unfinished."""
         self.closed = True
+        self.elsewhere.close()
         self.entries.close()
         if self._unwatch is not None:
             self._unwatch()
@@ -347,24 +349,6 @@ class Runtime:
                 activation.replay(logged)
         except (Exception, Fenced) as error:
             activation.write_failed(error)
-
-    async def call_elsewhere(self, process: DurableProcess, message: Any, text: str, id: str) -> Any:
-        """The answer to a call whose process lives on another host."""
-        mark = digest(message)
-        args = encode(process.args, f"the arguments of {process.definition.name}")
-        if self.store.result_now(process.key, id) is None:
-            await self.store.post(
-                process.key, text, id=id, wake=self.clock.now(), definition=process.definition.name, args=args
-            )
-        while (envelope := self.store.result_now(process.key, id)) is None:
-            if process.activation is not None:  # the key came here meanwhile, and the call with it
-                return await process.activation.call(message, text, id)
-            if self.closed:
-                raise ProcessEnded(
-                    f"the bench closed before {process.key!r} answered; call again with the same id", name=process.key
-                )
-            await process.states.change()
-        return hear(envelope, key=process.key, id=id, digest=mark)
 
 
 async def _undecided(name: str, args: dict[str, Any]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class Outbox:
 def post(sent: Sent, process: DurableProcess, runtime: Runtime) -> asyncio.Future[Any]:
     """Post a message to a process that lives on another host: the number of a cast, the answer to a call."""
     if sent.id is not None:
-        return asyncio.ensure_future(runtime.call_elsewhere(process, sent.message, sent.text, sent.id))
+        return asyncio.ensure_future(runtime.elsewhere.call(process, sent.message, sent.text, sent.id))
     return asyncio.ensure_future(
         runtime.store.post(
             process.key,

@@ -404,6 +404,14 @@ class Glance(Protocol):
         """`Journal.result`, at once."""
         ...
 
+    def results_now(self, key: str, call_ids: Sequence[str]) -> dict[str, str]:
+        """The answers of those calls that have one, by id, in one look."""
+        ...
+
+    def message_now(self, key: str, call_id: str) -> str | None:
+        """The message of a call while it is kept, answered or not; None when it is unknown or pruned."""
+        ...
+
     def history_now(self, key: str) -> list[Entry]:
         """`Store.history`, at once."""
         ...

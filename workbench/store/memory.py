@@ -172,6 +172,19 @@ class MemoryStore:
         call = self._look(key).calls.get(call_id)
         return None if call is None else call.answer
 
+    def results_now(self, key: str, call_ids: Sequence[str]) -> dict[str, str]:
+        """The answers of those calls that have one."""
+        found = {id: self.result_now(key, id) for id in call_ids}
+        return {id: answer for id, answer in found.items() if answer is not None}
+
+    def message_now(self, key: str, call_id: str) -> str | None:
+        """The message of a call."""
+        line = self._look(key)
+        call = line.calls.get(call_id)
+        if call is not None and call.message is not None:
+            return call.message.message
+        return next((post.payload for post in line.inbox if post.call_id == call_id), None)
+
     def due(self, now: float, until: float, limit: int) -> asyncio.Future[list[str]]:
         """Take the keys that are due."""
         strike_off(self._room, now)

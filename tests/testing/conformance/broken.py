@@ -229,10 +229,17 @@ class PrunesEveryAnswer(MemoryStore):
         return gone
 
 
+class ForgetsTheMessagesOfCalls(MemoryStore):
+    def message_now(self, key: str, call_id: str) -> str | None:
+        call = self._look(key).calls.get(call_id)
+        return None if call is None or call.given is not None else super().message_now(key, call_id)
+
+
 class LetsTheLastAnswerWin(MemoryStore):
     def commit(self, key: str, epoch: int, commit: Commit) -> Any:
         for call_id, _ in commit.answers:
-            self._look(key).calls.pop(call_id, None)
+            if (call := self._look(key).calls.get(call_id)) is not None:
+                call.given = call.answer = None
         return super().commit(key, epoch, commit)
 
 
@@ -405,6 +412,7 @@ BROKEN: dict[type[MemoryStore], str] = {
     CommitLeavesTheWake: "a_commit_with_messages_left_moves_the_wake",
     EveryMessageWakes: "a_key_without_a_wake_is_never_due",
     PrunesEveryAnswer: "prune_forgets_answers_given_before_and_keeps_the_rest",
+    ForgetsTheMessagesOfCalls: "the_message_and_the_answers_of_calls_are_read_at_once",
     LetsTheLastAnswerWin: "the_first_answer_stands",
     ForgetsParkedCalls: "a_load_names_the_calls_that_are_parked",
     CastsAfterTheWake: "casts_of_a_commit_are_logged_behind_what_waits",

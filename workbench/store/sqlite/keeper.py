@@ -322,6 +322,16 @@ class SQLiteStore:
         self._check()
         return reading.result(self._reader, key, call_id)
 
+    def results_now(self, key: str, call_ids: Sequence[str]) -> dict[str, str]:
+        """The answers of those calls that have one, as they are committed."""
+        self._check()
+        return reading.results(self._reader, key, call_ids)
+
+    def message_now(self, key: str, call_id: str) -> str | None:
+        """The message of a call, as it is committed."""
+        self._check()
+        return reading.message(self._reader, key, call_id)
+
     def history_now(self, key: str) -> list[Entry]:
         """What was written for the key, as it is committed."""
         self._check()

@@ -8,6 +8,7 @@ Knows nothing of queues; the keeper sees to it that what was queued before is th
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import StoreError
@@ -17,14 +18,25 @@ from workbench.store.sqlite.hosts import Member, read_host
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["activations", "dead", "history", "keys", "newest_life", "posted", "result", "taken"]
+__all__ = ["activations", "dead", "history", "keys", "message", "newest_life", "posted", "result", "results", "taken"]
 
 ID = "SELECT id FROM keys WHERE key = ?"
 RESULT = """
     SELECT payload FROM answers
     WHERE key = (SELECT id FROM keys WHERE key = ?) AND call_id = ? AND given IS NOT NULL
+"""
+RESULTS = """
+    SELECT call_id, payload FROM answers
+    WHERE key = (SELECT id FROM keys WHERE key = ?) AND given IS NOT NULL
+    AND call_id IN (SELECT value FROM json_each(?))
+"""
+MESSAGE_OF = """
+    SELECT e.payload FROM answers a JOIN entries e ON e.id = a.message
+    WHERE a.key = (SELECT id FROM keys WHERE key = ?1) AND a.call_id = ?2
+    UNION ALL
+    SELECT message FROM inbox WHERE key = (SELECT id FROM keys WHERE key = ?1) AND call_id = ?2
 """
 POSTED = "SELECT DISTINCT k.key FROM inbox i JOIN keys k ON k.id = i.key WHERE k.owner = ? ORDER BY i.id"
 NEWEST_LIFE = "SELECT coalesce(max(id), 0) FROM activations"
@@ -73,6 +85,18 @@ DEAD_LETTERS = """
 def result(connection: sqlite3.Connection, key: str, call_id: str) -> str | None:
     """The answer of a call, or None."""
     row = connection.execute(RESULT, (key, call_id)).fetchone()
+    return None if row is None else unfold(connection, row[0])
+
+
+def results(connection: sqlite3.Connection, key: str, call_ids: Sequence[str]) -> dict[str, str]:
+    """The answers of those calls that have one."""
+    rows = connection.execute(RESULTS, (key, json.dumps(list(call_ids)))).fetchall()
+    return {call_id: unfold(connection, payload) for call_id, payload in rows}
+
+
+def message(connection: sqlite3.Connection, key: str, call_id: str) -> str | None:
+    """The message of a call, from the log or from what was posted."""
+    row = connection.execute(MESSAGE_OF, (key, call_id)).fetchone()
     return None if row is None else unfold(connection, row[0])
 
 

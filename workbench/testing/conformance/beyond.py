@@ -57,6 +57,22 @@ async def a_load_names_the_calls_that_are_parked(open_store: Open, clock: Manual
 
 
 @law
+async def the_message_and_the_answers_of_calls_are_read_at_once(open_store: Open, clock: ManualClock) -> None:
+    """Without it, a conflict cannot name what an id was used for, or each caller of another host looks for itself."""
+    ours, theirs = await open_store(), await open_store()
+    epoch = await begin(ours, "order:1")
+    seq = await ours.append("order:1", epoch, '"pay"', "call-1")
+    await ours.append("order:1", epoch, '"ask"', "call-2")
+    await ours.commit("order:1", epoch, Commit("1", 0, seq, [("call-1", '"paid"')]))
+    await theirs.post("order:1", '"posted"', id="call-3")
+
+    assert theirs.results_now("order:1", ["call-1", "call-2", "call-9"]) == {"call-1": '"paid"'}
+    assert theirs.results_now("order:2", ["call-1"]) == {}
+    found = [theirs.message_now("order:1", f"call-{number}") for number in (1, 2, 3, 9)]
+    assert found == ['"pay"', '"ask"', '"posted"', None]
+
+
+@law
 async def a_cursor_never_moves_back(open_store: Open, clock: ManualClock) -> None:
     """Without it, a late commit brings handled messages back."""
     store = await open_store()

@@ -1,0 +1,104 @@
+"""Calls elsewhere: the callers of this bench who wait for processes of other hosts.
+
+- Waiting costs a future: no thread, and no look at the store before it changed. Then one look serves all who wait for a
+  key.
+- A key that comes to live here takes those who wait for it over.
+
+Source: PROCESSES 2.8, CASES 47. Knows nothing of who owns a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from workbench.durable.answers import check_same, hear
+from workbench.errors import ProcessEnded
+from workbench.plain import decode, digest, encode
+
+if TYPE_CHECKING:
+    from workbench.clock import Clock
+    from workbench.durable.process import DurableProcess
+    from workbench.store.journal import Store
+
+__all__ = ["CallsElsewhere"]
+
+
+class CallsElsewhere:
+    """The open calls of one bench to keys that live elsewhere."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._waiting: dict[str, dict[str, list[asyncio.Future[str | None]]]] = {}
+        self._closed = False
+
+    async def call(self, process: DurableProcess, message: Any, text: str, id: str) -> Any:
+        """The answer to a call whose process lives on another host.
+
+        Raises: CallConflict, ProcessEnded when the bench closes first, what the answer says.
+        """
+        key, mark = process.key, digest(message)
+        envelope = self._store.result_now(key, id)
+        if envelope is None:
+            stored = self._store.message_now(key, id)
+            if stored is not None:
+                check_same(digest(decode(stored)), mark, key, id, self._store)
+            envelope = await self._posted(process, text, id)
+        if envelope is None:
+            envelope = await self._wait(key, id)
+        if envelope is None and process.activation is not None:  # the key came here meanwhile, and the call with it
+            return await process.activation.call(message, text, id)
+        if envelope is None:
+            raise ProcessEnded(
+                f"the bench closed before {key!r} answered; call again with the same id", name=key, status="ended"
+            )
+        return hear(envelope, mark, key, id, self._store)
+
+    async def _posted(self, process: DurableProcess, text: str, id: str) -> str | None:
+        """Post the call; gives its answer if it is there already."""
+        args = encode(process.args, f"the arguments of {process.definition.name}")
+        await self._store.post(
+            process.key, text, id=id, wake=self._clock.now(), definition=process.definition.name, args=args
+        )
+        return self._store.result_now(process.key, id)
+
+    async def _wait(self, key: str, id: str) -> str | None:
+        """Wait for the answer of a call; None when nobody will bring it here."""
+        if self._closed:
+            return None
+        future: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting.setdefault(key, {})
+        waiting.setdefault(id, []).append(future)
+        try:
+            return await future
+        finally:
+            futures = waiting.get(id, [])
+            if future in futures:
+                futures.remove(future)
+            if not futures:
+                waiting.pop(id, None)
+
+    def look(self, key: str) -> None:
+        """The store changed: tell those whose answers are there."""
+        waiting = self._waiting.get(key)
+        if waiting:
+            for id, envelope in self._store.results_now(key, list(waiting)).items():
+                _tell(waiting[id], envelope)
+
+    def hand_over(self, key: str) -> None:
+        """The key lives here now."""
+        for futures in self._waiting.get(key, {}).values():
+            _tell(futures, None)
+
+    def close(self) -> None:
+        """Nobody brings an answer any more."""
+        self._closed = True
+        for key in self._waiting:
+            self.hand_over(key)
+
+
+def _tell(futures: list[asyncio.Future[str | None]], envelope: str | None) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(envelope)
