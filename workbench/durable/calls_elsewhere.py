@@ -45,7 +45,7 @@ class CallsElsewhere:
             if stored is not None:
                 check_same(digest(decode(stored)), mark, key, id, self._store)
             envelope = await self._posted(process, text, id)
-        if envelope is None:
+        if envelope is None and process.activation is None:
             envelope = await self._wait(key, id)
         if envelope is None and process.activation is not None:  # the key came here meanwhile, and the call with it
             return await process.activation.call(message, text, id)
