@@ -23,7 +23,7 @@ from workbench.durable.killing import Ask, Kills
 from workbench.durable.process import DurableProcess
 from workbench.durable.requests import Requests
 from workbench.durable.schedules import Schedules
-from workbench.errors import BadInput, Fenced, NoCode
+from workbench.errors import BadInput, Fenced, NoCode, ProcessEnded
 from workbench.events import Changes
 from workbench.plain import decode, digest, encode
 from workbench.process.code import same_code
