@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.cli_upkeep import Work, add_verbs, doctor
+from workbench import cli_mending, cli_upkeep
+from workbench.cli_upkeep import Work, doctor
 from workbench.durable.doctor import versions
 from workbench.errors import BadInput, WorkbenchError
 
@@ -70,7 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     for decision in (approve, reject):
         decision.add_argument("id", help="the approval's id")
         decision.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
-    add_verbs(lambda name, work, words: _store_verb(verbs, name, partial(_look_after, work), words))
+    for add_verbs in (cli_upkeep.add_verbs, cli_mending.add_verbs):
+        add_verbs(lambda name, work, words: _store_verb(verbs, name, partial(_look_after, work), words))
     return parser
 
 
@@ -212,7 +214,7 @@ async def _reject(options: argparse.Namespace) -> int:
 
 
 async def _look_after(work: Work, options: argparse.Namespace) -> int:
-    """Do a verb of `workbench.cli_upkeep`. The doctor answers without a store too."""
+    """Do a verb of `workbench.cli_upkeep` or `workbench.cli_mending`. The doctor answers without a store too."""
     if options.store is None and work is doctor and not _candidates():
         report = versions()
         _print(report.to_plain()) if options.json else _say(repr(report))
