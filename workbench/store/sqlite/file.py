@@ -15,10 +15,10 @@ import sqlite3
 import time
 from pathlib import Path
 
-from workbench.errors import NotAStore
+from workbench.errors import NotAStore, StoreError
 from workbench.store.sqlite.schema import APPLICATION_ID, NAMES, SET
 
-__all__ = ["PATIENCE", "connect", "is_busy", "open_file"]
+__all__ = ["PATIENCE", "connect", "gone", "identity", "is_busy", "open_file"]
 
 PATIENCE = 30.0
 """Seconds that a transaction waits for the writers of other processes."""
@@ -48,6 +48,24 @@ def open_file(path: str, durability: str) -> sqlite3.Connection:
 def connect(path: str, *, timeout: float = RETRY) -> sqlite3.Connection:
     """A connection that waits `timeout` seconds for others; for one thread at a time."""
     return sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, cached_statements=256)
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file is at `path` now, or None when there is none; a microsecond."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def gone(path: str) -> StoreError:
+    """What a write is told once the file that was opened is not the one at `path` any more."""
+    return StoreError(
+        f"{path!r} was deleted, moved or replaced while it was open here; nothing more is written to what was open, "
+        "put the file back or open the store again",
+        path=path,
+    )
 
 
 def is_busy(error: BaseException) -> bool:

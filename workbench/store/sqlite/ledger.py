@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
 from workbench.store.fencing import fenced
 from workbench.store.sqlite.blobs import INLINE, fold
-from workbench.store.sqlite.file import PATIENCE, is_busy
+from workbench.store.sqlite.file import PATIENCE, gone, identity, is_busy
 from workbench.store.sqlite.hosts import renew
 from workbench.store.sqlite.schema import LAST_ID
 from workbench.store.sqlite.statements import (
@@ -93,6 +93,7 @@ class Ledger:
         self.slot = 0
         self.lease = 0.0
         self.renewed = 0.0
+        self._file = identity(path)
         self._now = now
         self._many = connection.executemany
         self._known: dict[str, Known] = {}
@@ -370,6 +371,8 @@ class Ledger:
         return outcomes
 
     def _begin(self) -> None:
+        if identity(self.path) != self._file:
+            raise gone(self.path)
         self.changed()
         if self._stored_id < 0:
             (self._stored_id,) = self.sql(LAST_ID).fetchone()
