@@ -6,7 +6,9 @@ import asyncio
 import sys
 import time
 
+from workbench.errors import Fenced
 from workbench.store.journal import Commit, StepRecord
+from workbench.store.sqlite import hosts
 from workbench.store.sqlite.keeper import SQLiteStore
 
 
@@ -56,9 +58,43 @@ async def touch(store: SQLiteStore) -> None:
     say("opened")
 
 
+async def paused(store: SQLiteStore, key: str) -> None:
+    """Own a key until a line of the input, then write to it, whoever has it by then."""
+    await store.claim(key)
+    epoch = (await store.load(key)).epoch
+    seq = await store.append(key, epoch, '"first"')
+    say("owns", store.host.id)
+    await asyncio.to_thread(sys.stdin.readline)
+    for what, written in (
+        ("append", store.append(key, epoch, '"late"')),
+        ("put_step", store.put_step(key, epoch, seq, StepRecord("", "charge", 0, "1"))),
+        ("commit", store.commit(key, epoch, Commit('"theirs"', 0, seq))),
+    ):
+        try:
+            say(what, await written)
+        except Fenced as error:
+            say(what, type(error).__name__)
+
+
+async def busy(store: SQLiteStore, key: str) -> None:
+    """Own a key, and block the loop for three times the lease."""
+    await store.claim(key)
+    await store.load(key)
+    say("owns", store.host.id)
+    time.sleep(3.0)  # noqa: ASYNC251 - a cell that blocks
+    say("awake")
+
+
+def without_locks() -> None:
+    """Be on a machine where record locks do not work, so that the lease alone decides."""
+    hosts.LockFile._lock = lambda self, slot, *, exclusive: False  # type: ignore[method-assign]
+
+
 async def main(path: str, what: str, *rest: str) -> None:
     store = SQLiteStore(path)
-    await store.open(label=what, lease=30.0, now=time.time)
+    if what in ("paused", "busy"):
+        without_locks()
+    await store.open(label=what, lease=1.0 if what in ("paused", "busy") else 30.0, now=time.time)
     await globals()[what](store, *rest)
     await store.close()
 
