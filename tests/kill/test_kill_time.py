@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import lives
 import pytest
 from lives import Life, lines
 
@@ -38,8 +39,11 @@ def opened(lease: float, then: str = "") -> str:
 
 
 @pytest.mark.parametrize("locks", [True, False], ids=["locks", "lease alone"])
-async def test_a_cell_that_blocks_for_four_leases_loses_no_key(tmp_path: Path, locks: bool) -> None:
+async def test_a_cell_that_blocks_for_four_leases_loses_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locks: bool
+) -> None:
     """With WORKBENCH_LONG=1: two minutes under a lease of thirty seconds."""
+    monkeypatch.setattr(lives, "PATIENCE", BUSY + 60)
     alone = "" if locks else WITHOUT_LOCKS
     async with Life(tmp_path) as first, Life(tmp_path) as second:
         await first.run(f"{WORK}\n{alone}")
@@ -62,9 +66,9 @@ async def test_a_cell_that_blocks_for_four_leases_loses_no_key(tmp_path: Path, l
         )
 
         assert (seen, done) == ("1 False None", "done")
-        lives = await first.run("print([life.how for life in bench.store.activations_now('work:a')])")
+        how = await first.run("print([life.how for life in bench.store.activations_now('work:a')])")
 
-    assert lives == "[None]"
+    assert how == "[None]"
     assert lines(tmp_path / "effects") == ENDED
 
 
