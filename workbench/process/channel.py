@@ -87,10 +87,10 @@ class Channel(Context[Any, Any]):
     ) -> None:
         await self.dispose()
 
-    async def _take(self) -> Any:
+    async def _wait(self) -> Any:
         if self._last and not len(self._mailbox):
             self._mailbox.interrupt()
-        return await super()._take()
+        return await super()._wait()
 
     def _dropped(self, message: Any) -> None:
         if type(message) is Call:

@@ -51,15 +51,18 @@ class Context(Holding, Generic[M, S]):
         return self
 
     async def __anext__(self) -> Any:
-        message = self.in_hand = await self._take()
+        self._finish()
+        ready = self._mailbox.ready and not self._over
+        message = self.in_hand = self._mailbox.pop() if ready else await self._wait()
         self._works(True)
         return message
 
     async def latest(self) -> AsyncIterator[Any]:
         """Iterate skipping to the newest: older casts are dropped, older calls are refused to their callers."""
         while True:
+            self._finish()
             try:
-                message = await self._take()
+                message = await self._wait()
             except StopAsyncIteration:
                 return
             if len(self._mailbox):
@@ -70,13 +73,12 @@ class Context(Holding, Generic[M, S]):
             self._works(True)
             yield message
 
-    async def _take(self) -> Any:
-        """The next message; the one in hand is finished first.
+    async def _wait(self) -> Any:
+        """The next message, waited for.
 
         Raises: StopAsyncIteration at the end of this instance; Disposed, each time later, for who asks on, so that a
         body that begins its iteration again and again ends and does not take the loop with it.
         """
-        self._finish()
         if self._over:
             await asyncio.sleep(PAUSE)
             raise Disposed("the instance has ended, and its body asks on")

@@ -53,6 +53,15 @@ class Mailbox(Generic[M]):
         """Whether the body waits here for a message."""
         return self._taker is not None
 
+    @property
+    def ready(self) -> bool:
+        """Whether a message can be taken without waiting."""
+        return bool(self._messages) and not self._interrupted and not self.closed
+
+    def pop(self) -> M:
+        """The oldest message of a mailbox that is ready."""
+        return self._messages.popleft()
+
     def post(self, message: M) -> None:
         """Put a message at the end."""
         if self.closed:
