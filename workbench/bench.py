@@ -28,7 +28,7 @@ from workbench.agents.runs import Runs
 from workbench.clock import Clock, SystemClock
 from workbench.durable.arrivals import Arrivals
 from workbench.durable.dead_letters import DeadLetters
-from workbench.durable.definition import DurableDefinition
+from workbench.durable.directory import Directory
 from workbench.durable.doctor import Report, examine
 from workbench.durable.journal_table import Journal, journal_of
 from workbench.durable.process import DurableProcess
@@ -39,18 +39,18 @@ from workbench.errors import BadInput, NoCode, StoreError
 from workbench.loop import Home
 from workbench.messaging.room import PostRoom
 from workbench.process.definition import Definition
-from workbench.process.drive import Owner, current_owner
+from workbench.process.drive import current_owner
 from workbench.process.entries import Entries
-from workbench.process.registry import Registry
 from workbench.process.spawn import spawn_for
 from workbench.store.opening import store_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Mapping
+    from collections.abc import Awaitable, Callable, Generator
     from datetime import datetime, timedelta
 
     from workbench.agents.context import Principal
     from workbench.agents.run import Run
+    from workbench.durable.definition import DurableDefinition
     from workbench.durable.schedules import Missed, Schedule, Schedules
     from workbench.messaging.queue import Queue
     from workbench.messaging.topic import Topic
@@ -71,7 +71,7 @@ class Workbench:
     """An open bench. Make one with `await Workbench.open(…)`."""
 
     def __init__(self, store: Store, runtime: Runtime, place: str, retention: Retention) -> None:
-        self._registry = Registry(runtime.entries, runtime.clock)
+        self._directory = Directory(runtime)
         self.place = place
         self.store = store
         self.agents: dict[str, Agent] = {}
@@ -79,7 +79,6 @@ class Workbench:
         self.approvals = Approvals(runtime.requests, self.agents, runtime.home, runtime.clock)
         self.closed = False
         self._runtime = runtime
-        self._owner = Owner(runtime.clock)
         self._upkeep = Upkeep(runtime, retention)
         self._post = PostRoom(store, runtime.home, runtime.clock, Arrivals(runtime), worker=runtime.worker)
         self._entered = 0
@@ -136,14 +135,13 @@ class Workbench:
         """
         for thing in what:
             _check(thing)
-            self._check_kind(thing)
+            if isinstance(thing, Definition):
+                self._directory.check(thing)
         for thing in what:
             if isinstance(thing, Agent):
                 self.runs.add(thing)
-            elif isinstance(thing, DurableDefinition):
-                self._runtime.add(thing)
             else:
-                self._registry.add(thing)
+                self._directory.add(thing)
 
     def run(
         self,
@@ -179,13 +177,7 @@ class Workbench:
         ends quietly and says who took over. Raises: NoCode, BadInput.
         """
         self._check_open()
-        known = self._definition(definition, "lookup")
-        if isinstance(known, DurableDefinition):
-            if self._runtime.definitions.get(known.name) is not known:
-                self.add(known)
-            return self._runtime.lookup(known, args, take=take)
-        self._check_kind(known)
-        return self._registry.lookup(known, args)
+        return self._directory.lookup(definition, args, take=take)
 
     def evict(self, definition: Definition | str, /, **args: Any) -> Awaitable[None]:
         """End the process of these arguments, or all of the definition when none are given, busy or not.
@@ -194,15 +186,7 @@ class Workbench:
         lookup, message or deadline brings it back. Raises: NoCode, BadInput.
         """
         self._check_open()
-        known = self._definition(definition, "evict")
-        some = args or None
-        here: list[DurableProcess] | list[Process]
-        if isinstance(known, DurableDefinition):
-            here = self._runtime.find(known, some)
-        else:
-            here = self._registry.find(known, some)
-        ends = [process.dispose() for process in here]
-        return self._runtime.home.start(_all(ends), name=f"evict {known.name}")
+        return self._directory.evict(definition, args)
 
     async def every(
         self,
@@ -262,7 +246,7 @@ class Workbench:
         self._check_open()
         if not isinstance(definition, Definition):
             raise BadInput(f"bench.spawn needs a process definition, found {definition!r}; decorate one with @process")
-        return spawn_for(current_owner.get() or self._owner, definition, args)
+        return spawn_for(current_owner.get() or self._directory.owner, definition, args)
 
     def queue(self, name: str) -> Queue:
         """The queue of that name: leased work, in any number of kernels on this store. Raises: BadInput."""
@@ -377,9 +361,7 @@ class Workbench:
             self.approvals.close()
             await self._upkeep.close()
             await self._post.close()
-            for process in self._registry.all():
-                self._owner.adopt(process)
-            await self._owner.end()
+            await self._directory.close()
             await self._runtime.close()
         finally:
             await self.store.close()
@@ -419,35 +401,6 @@ class Workbench:
                 f"no agent {agent!r} here, there are {sorted(self.agents)}; add it with bench.add(…)", name=agent
             )
         return self.agents[agent]
-
-    def _definition(self, definition: object, verb: str) -> Definition:
-        """The definition that is meant. Raises: NoCode, BadInput."""
-        if isinstance(definition, str) and definition in self._registry.definitions:
-            return self._registry.definitions[definition]
-        if isinstance(definition, str) and definition in self._runtime.definitions:
-            return self._runtime.definitions[definition]
-        if isinstance(definition, str):
-            known = sorted([*self._runtime.definitions, *self._registry.definitions])
-            raise NoCode(
-                f"no definition {definition!r} here, there are {known}; add it with bench.add(…)", name=definition
-            )
-        if not isinstance(definition, Definition):
-            raise BadInput(
-                f"bench.{verb} needs a definition of a process or the name of one, found {definition!r}; "
-                "decorate a process body with @process or @durable(key=…)"
-            )
-        return definition
-
-    def _check_kind(self, thing: object) -> None:
-        """Raises: BadInput when the name of a definition is that of a process of the other kind."""
-        durable = isinstance(thing, DurableDefinition)
-        others: Mapping[str, Definition] = self._registry.definitions if durable else self._runtime.definitions
-        if isinstance(thing, Definition) and thing.name in others:
-            kinds = ("in memory", "durable") if durable else ("durable", "in memory")
-            raise BadInput(
-                f"{thing.name!r} is a process {kinds[0]} on this bench and is now given as {kinds[1]}; "
-                "give one of them another name"
-            )
 
     def _check_open(self) -> None:
         if self.closed:
@@ -491,11 +444,6 @@ class _Options:
     retention: Retention
     clock: Clock
     max_entries: int | None
-
-
-async def _all(ends: list[Awaitable[None]]) -> None:
-    for end in ends:
-        await end
 
 
 async def _opened(cls: type[Workbench], options: _Options) -> Workbench:

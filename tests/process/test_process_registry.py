@@ -453,6 +453,11 @@ async def test_many_processes_that_come_and_go_leave_nothing_behind(bench: Workb
             await clock.advance(1)
     await clock.advance(1)
 
-    assert len(bench._runtime.entries) == len(bench._registry) == 0
+    assert len(bench._runtime.entries) == len(bench._directory.memory) == 0
     bench.lookup(body, of="last")
-    assert len(bench._registry._live) <= 20
+    assert len(bench._directory.memory._live) <= 20
+
+
+async def test_a_process_in_memory_cannot_be_taken(bench: Workbench) -> None:
+    with pytest.raises(BadInput, match="'query' is a process in memory, which cannot be taken from another kernel"):
+        bench.lookup(query([]), take=True)
