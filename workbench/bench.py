@@ -253,6 +253,18 @@ class Workbench:
         self._check_open()
         return self._post.queue(name)
 
+    @property
+    def queues(self) -> Table:
+        """Every queue of the store with its counts, as a table."""
+        self._check_open()
+        return self._post.queues()
+
+    @property
+    def topics(self) -> Table:
+        """Every topic of the store with its counts, as a table."""
+        self._check_open()
+        return self._post.topics()
+
     def topic(self, name: str, *, keep: int | None = None, keep_for: float | None = None) -> Topic:
         """The topic of that name: events in order, for everyone who listens, in any number of kernels on this store.
 

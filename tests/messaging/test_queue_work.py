@@ -440,3 +440,43 @@ async def test_a_job_for_later_that_a_handler_puts_last_is_not_forgotten(bench: 
     await clock.advance(5)
 
     assert handled == [0, 1, 2, 3, 4, 5]
+
+
+async def test_a_lambda_around_a_coroutine_is_awaited_on_the_loop(bench: Workbench) -> None:
+    queue, loops = bench.queue("mail"), []
+
+    async def handle(job: Job) -> None:
+        loops.append(asyncio.get_running_loop())
+
+    queue.work(lambda job: handle(job), name="lambda")
+    await queue.put("a")
+
+    assert (await queue.drained()).done == 1
+    assert loops == [asyncio.get_running_loop()]
+
+
+async def test_a_loop_that_was_blocked_extends_its_leases_before_it_takes_more(
+    bench: Workbench, clock: ManualClock
+) -> None:
+    queue, handled = bench.queue("mail"), Handled()
+    handled.gate.clear()
+    crew = queue.work(handled, workers=2, lease=10)
+    await queue.put("long")
+    await clock.idle()
+    crew.desk._keeper.cancel()  # as a cell that blocks the loop keeps it from running
+
+    await clock.advance(60)
+
+    assert [(job.body, job.attempts) for job in handled.jobs] == [("long", 1)]
+    handled.gate.set()
+    assert (await queue.drained()).done == 1
+
+
+async def test_a_bench_lists_its_queues_and_topics(bench: Workbench) -> None:
+    await bench.queue("mail").put("a")
+    await bench.topic("orders").publish("b")
+
+    assert bench.queues == [
+        {"queue": "mail", "waiting": 1, "delayed": 0, "leased": 0, "done": 0, "dead": 0, "paused": False}
+    ]
+    assert bench.topics == [{"topic": "orders", "events": 1, "last": 1, "pruned": 0}]

@@ -264,6 +264,23 @@ async def test_a_durable_process_has_each_event_in_its_log_once(bench: Workbench
     assert [row["subscriber"] for row in orders.subscribers()] == ["ledger:a"]
 
 
+async def test_a_durable_process_in_another_kernel_has_the_events_too(
+    open_bench: OpenBench, clock: ManualClock
+) -> None:
+    ours, theirs = await open_bench(), await open_bench()
+    book = theirs.lookup(ledger, name="a")
+    await book.until(lambda entries: entries == [])
+    far = ours.lookup(ledger, name="a")
+    await until(lambda: far.elsewhere is not None, "our kernel to see whose it is")
+
+    ours.topic("orders").subscribe(far, after=0)
+    for number in range(3):
+        await theirs.topic("orders").publish(number)
+
+    await until(lambda: book.state == [0, 1, 2], "the events in the other kernel")
+    await until(lambda: far.state == [0, 1, 2], "its state here")
+
+
 async def test_events_that_were_forgotten_are_counted_as_missed(bench: Workbench, clock: ManualClock) -> None:
     orders, heard = bench.topic("orders"), Heard()
     for number in range(10):

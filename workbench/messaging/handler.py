@@ -51,13 +51,15 @@ class Hands:
         loop, context = asyncio.get_running_loop(), contextvars.copy_context()
         work = loop.run_in_executor(self._pool, context.run, _plain, self._function, argument)
         try:
-            await asyncio.shield(work)
+            result = await asyncio.shield(work)
         except asyncio.CancelledError:
             if not work.done():
                 await asyncio.wait([work], timeout=GRACE)
             if not work.done():
                 work.add_done_callback(lambda done: done.cancelled() or done.exception())
             raise Cut(work) from None
+        if inspect.isawaitable(result):  # a lambda around a coroutine function
+            await result
 
     def close(self) -> None:
         """Call nothing any more."""
@@ -72,10 +74,10 @@ def pause_after(backoff: Backoff, attempts: int) -> float:
     return min(backoff * 2.0 ** min(attempts - 1, 60), LONGEST_PAUSE)
 
 
-def _plain(function: Callable[[Any], Any], argument: Any) -> None:
+def _plain(function: Callable[[Any], Any], argument: Any) -> Any:
     """Call a plain function in its thread."""
     try:
-        function(argument)
+        return function(argument)
     except StopIteration as error:  # a future cannot carry one
         raise RuntimeError("the handler raised StopIteration") from error
 

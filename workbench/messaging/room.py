@@ -9,6 +9,7 @@ Knows nothing of keys or agents.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import BadInput, StoreError
@@ -16,6 +17,7 @@ from workbench.events import Changes
 from workbench.messaging.desk import Desk, Terms
 from workbench.messaging.queue import Queue
 from workbench.messaging.topic import Topic
+from workbench.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +73,20 @@ class PostRoom:
         if topic is None:
             topic = self._topics[name] = Topic(self, name)
         return topic
+
+    def queues(self) -> Table:
+        """Every queue of the store with its counts, as a table."""
+        store = self.store.queues
+        rows = [{"queue": name, **asdict(store.stats_now(name))} for name in store.names_now()]
+        return Table(rows, ("queue", "waiting", "delayed", "leased", "done", "dead", "paused"))
+
+    def topics(self) -> Table:
+        """Every topic of the store with its counts, as a table."""
+        rows = [
+            {"topic": info.name, "events": info.last - info.pruned, "last": info.last, "pruned": info.pruned}
+            for info in self.store.topics.topics_now()
+        ]
+        return Table(rows, ("topic", "events", "last", "pruned"))
 
     def check(self) -> None:
         """Raises: StoreError when the bench is closed, BadInput in another thread."""
