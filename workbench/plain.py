@@ -39,6 +39,7 @@ SIZE = 64 * 1024 * 1024
 WIDE = 1 << 63
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _SURE = frozenset((str, bool, type(None)))
+_EXACT = _SURE | {int}
 
 
 def _writer(*, sort_keys: bool) -> Callable[[object], str]:
@@ -62,7 +63,7 @@ def encode(value: object, path: str = "value") -> str:
 
     Raises: NotPlain when something in it cannot come back as it is, or a limit is passed.
     """
-    if _native(value, DEPTH):
+    if type(value) in _SURE or _native(value, DEPTH):
         try:
             raw = to_json(value)  # a third of what `json` takes
         except ValueError:  # half of a character
@@ -313,6 +314,10 @@ class Shape:
         if text.startswith('{"$":"typed"') and self.annotation is not None:
             return self.adapter().validate_json(json.dumps(json.loads(text)["v"]))
         return decode(text)
+
+    def as_stored(self, value: object, text: str) -> Any:
+        """`decode(text)`, where `text` is what `encode(value)` gave: a scalar without a declared type is itself."""
+        return value if type(value) in _EXACT and self.annotation is None else self.decode(text)
 
     def adapter(self) -> TypeAdapter[Any]:
         """The validator of the type, made at first use."""

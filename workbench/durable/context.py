@@ -189,7 +189,7 @@ class DurableContext(Holding, Generic[M, S]):
         if ledger is not activation.ledger or activation.closed or activation.broken is not None:
             self._must_be_in_hand(ledger, address.name)
         task = asyncio.current_task()
-        if task is not None:
+        if task is not None and task is not activation.driver:
             activation.enter(task)
         began = self._clock.now()
         ledger.open[address] = began
@@ -215,9 +215,10 @@ class DurableContext(Holding, Generic[M, S]):
             if task is branch.task:
                 branch.running, branch.inside = outer
             ledger.open.pop(address, None)
-            ledger.deadlines.pop(address, None)
+            if ledger.deadlines:
+                ledger.deadlines.pop(address, None)
             activation.changed()
-        return shape.decode(text)
+        return shape.as_stored(value, text)
 
     def _try(
         self, branch: Branch, address: Address, fn: Callable[..., Any], retry: Retry | None, timeout: float | None
@@ -241,7 +242,7 @@ class DurableContext(Holding, Generic[M, S]):
         return try_again(attempt, retry, name, self._clock, ledger.last_try(address), keep)
 
     def _record(self, address: Address, text: str, began: float, *, kind: Any = "step") -> StepRecord:
-        took = max(0.0, self._clock.now() - began)
+        took = self._clock.now() - began
         return StepRecord(
             address.branch,
             address.name,
@@ -250,7 +251,7 @@ class DurableContext(Holding, Generic[M, S]):
             kind,
             address.position,
             began,
-            took,
+            took if took > 0.0 else 0.0,
             self._activation.epoch,
         )
 

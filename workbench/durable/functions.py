@@ -14,7 +14,8 @@ import asyncio
 import inspect
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import StepMisuse
 
@@ -28,6 +29,38 @@ _KEY_NAMES = frozenset(("key", "idempotency_key"))
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
 
 
+class Face(NamedTuple):
+    """How a function is called for a step.
+
+    `place` is where it takes an idempotency key: `POSITION`, an argument's name, or None when it asks for none.
+    """
+
+    place: str | None
+    is_async: bool
+
+
+POSITION = ""
+_FACES: dict[int, tuple[CodeType, int, Face]] = {}
+"""The faces of functions, by the identity of their code, which is kept with them."""
+
+MOST_FACES = 4096
+
+
+def face_of(function: Callable[..., Any]) -> Face:
+    """How a function is called, as far as its code tells; remembered for plain functions."""
+    if type(function) is not FunctionType or hasattr(function, "__wrapped__"):
+        return Face(_place_by_signature(function), is_async(function))
+    code, defaults = function.__code__, len(function.__defaults__ or ())
+    known = _FACES.get(id(code))
+    if known is not None and known[0] is code and known[1] == defaults:
+        return known[2]
+    face = Face(_place_by_code(code, defaults), is_async(function))
+    if len(_FACES) >= MOST_FACES:
+        _FACES.clear()
+    _FACES[id(code)] = (code, defaults, face)
+    return face
+
+
 def is_async(function: Callable[..., Any]) -> bool:
     """Whether calling the function gives a coroutine, as far as its code tells."""
     code = getattr(function, "__code__", None)
@@ -37,21 +70,17 @@ def is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(inner)
 
 
-POSITION = ""
-
-
-def place_of_key(function: Callable[..., Any]) -> str | None:
-    """Where the function takes an idempotency key: `POSITION`, an argument's name, or None when it asks for none."""
-    code = getattr(function, "__code__", None)
-    if code is not None and not hasattr(function, "__self__") and not hasattr(function, "__wrapped__"):
-        if code.co_argcount:
-            defaults = len(function.__defaults__ or ())
-            if code.co_argcount > defaults or code.co_varnames[0] in _KEY_NAMES:
-                return POSITION
-        elif code.co_flags & inspect.CO_VARARGS:
+def _place_by_code(code: CodeType, defaults: int) -> str | None:
+    if code.co_argcount:
+        if code.co_argcount > defaults or code.co_varnames[0] in _KEY_NAMES:
             return POSITION
-        by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        return next((name for name in by_name if name in _KEY_NAMES), None) if by_name else None
+    elif code.co_flags & inspect.CO_VARARGS:
+        return POSITION
+    by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return next((name for name in by_name if name in _KEY_NAMES), None)
+
+
+def _place_by_signature(function: Callable[..., Any]) -> str | None:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # a builtin that says nothing of itself
@@ -69,11 +98,11 @@ def call_with_key(
 
     Raises: what the function raises; StepMisuse for what cannot work in a thread.
     """
-    place = place_of_key(function)
-    args = (key,) if place == POSITION else ()
-    if place:
-        function = partial(function, **{place: key})
-    if is_async(function):
+    face = face_of(function)
+    args = (key,) if face.place == POSITION else ()
+    if face.place:
+        function = partial(function, **{face.place: key})
+    if face.is_async:
         called: Awaitable[Any] = function(*args)
         return called
     return _through_a_thread(in_thread(function, args, name, pool, entered))

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from workbench.errors import BadInput
 from workbench.plain import canonical
 
-__all__ = ["KeyMaker", "escape", "key_maker", "step_key"]
+__all__ = ["KeyMaker", "escape", "key_maker", "key_stem", "step_key"]
 
 KeyMaker = Callable[[dict[str, Any]], str]
 _LITERAL = " $&'()*+,;=?@[]._-<>|"  # not escaped; what separates fields is: : # / ! ~ %
@@ -39,7 +39,12 @@ def escape(text: str) -> str:
 
 def step_key(key: str, seq: int, branch: str, name: str, occurrence: int) -> str:
     """The idempotency key of a step: equal on every retry of it, different from every other step's."""
-    return f"{_whole_key(key)}#{seq}#{branch}#{escape(name)}#{occurrence}"
+    return f"{key_stem(key, seq)}{branch}#{escape(name)}#{occurrence}"
+
+
+def key_stem(key: str, seq: int) -> str:
+    """What the idempotency keys of all steps of a message begin with."""
+    return f"{_whole_key(key)}#{seq}#"
 
 
 @lru_cache(maxsize=4096)

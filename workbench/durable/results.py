@@ -11,7 +11,6 @@ from __future__ import annotations
 import traceback
 import typing
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from workbench.errors import StepFailed
 from workbench.plain import PLAIN, Shape, decode, shape_of
@@ -26,8 +25,13 @@ __all__ = ["declared_by", "failed", "recorded", "words_of"]
 LONGEST = 100_000
 """Characters that are kept of what an exception says, and of its traceback."""
 
-_READ: WeakKeyDictionary[Callable[..., Any], Shape] = WeakKeyDictionary()
-"""The shapes of functions whose annotations are texts: reading those costs more than the step."""
+_READ: dict[int, tuple[object, object, Shape]] = {}
+"""The shapes of functions whose annotations are texts, by their code and its names: reading costs more than the step.
+
+By identity, and each keeps what it is known by, so an identity is never used twice.
+"""
+
+MOST_READ = 4096
 
 
 def declared_by(fn: Callable[..., Any]) -> Shape:
@@ -38,12 +42,17 @@ def declared_by(fn: Callable[..., Any]) -> Shape:
     annotation = annotations["return"]
     if not isinstance(annotation, str):
         return shape_of(annotation)
-    shape = _READ.get(fn)
-    if shape is None:
-        try:
-            shape = _READ[fn] = shape_of(typing.get_type_hints(fn).get("return"))
-        except NameError:  # a name that is not there yet, or only for type checkers
-            return PLAIN
+    code, names = getattr(fn, "__code__", None), getattr(fn, "__globals__", None)
+    known = _READ.get(id(code))
+    if known is not None and known[0] is code and known[1] is names:
+        return known[2]
+    try:
+        shape = shape_of(typing.get_type_hints(fn).get("return"))
+    except NameError:  # a name that is not there yet, or only for type checkers
+        return PLAIN
+    if len(_READ) >= MOST_READ:
+        _READ.clear()
+    _READ[id(code)] = (code, names, shape)
     return shape
 
 

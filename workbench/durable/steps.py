@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.durable.choices import Place
-from workbench.durable.keys import escape, step_key
+from workbench.durable.keys import escape, key_stem
 from workbench.durable.retries import Try
 from workbench.errors import Drift, StepMisuse
 
@@ -47,8 +47,8 @@ class Ledger:
     """The records of one message: those of earlier deliveries, claimed one by one, and those of this one."""
 
     __slots__ = (
-        "_branches", "_recorded", "_unclaimed", "choices", "deadlines", "key", "open", "origin", "records", "replayed",
-        "seq",
+        "_branches", "_recorded", "_stem", "_unclaimed", "choices", "deadlines", "key", "open", "origin", "records",
+        "replayed", "seq",
     )  # fmt: skip
 
     def __init__(self, key: str, seq: int, recorded: Iterable[StepRecord] = (), choices: Choices | None = None) -> None:
@@ -62,6 +62,7 @@ class Ledger:
         self._recorded: dict[tuple[str, str, int], StepRecord] = {}
         self._unclaimed: dict[str, dict[tuple[str, int], int]] = {}
         self._branches: dict[str, int] = {}
+        self._stem = ""
         if self.records:
             self._see_what_is_recorded()
 
@@ -151,7 +152,9 @@ class Ledger:
 
     def key_at(self, branch: str, name: str, occurrence: int) -> str:
         """The idempotency key of the step there: under the number that its message had when it was first delivered."""
-        return step_key(self.key, self.origin, branch, name, occurrence)
+        if not self._stem:
+            self._stem = key_stem(self.key, self.origin)
+        return f"{self._stem}{branch}#{escape(name)}#{occurrence}"
 
     def branch(self, parent: Branch, name: str) -> Branch:
         """A branch below `parent`; a name used twice gets a number."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
@@ -32,6 +33,9 @@ SMALL = 32
 
 LARGE = 1000
 """Writes that the thread commits at once."""
+
+SLICE = 50
+"""Waiters that are told in one turn of the loop: what they do then holds it for some milliseconds."""
 
 Waiter: TypeAlias = "asyncio.Future[Any]"
 Batch: TypeAlias = tuple[list[Write], list[Waiter]]
@@ -164,7 +168,8 @@ class Writer:
             self._current, self._writes, self._waiters = (self._writes, self._waiters), [], []
 
     def _tell_current(self, outcomes: list[object]) -> None:
-        _resolve(self._current[1], outcomes)
+        for waiter, outcome in zip(self._current[1], outcomes, strict=True):
+            _resolve(waiter, outcome)
         self._current = ([], [])
         self._ledger.told()
 
@@ -177,10 +182,18 @@ class Writer:
         self._busy = True
         self._calls.put(True)
 
-    def _landed(self, waiters: list[Waiter], outcomes: list[object]) -> None:
-        self._busy = False
-        _resolve(waiters, outcomes)
-        self._see_to_it()
+    def _landed(self, told: deque[tuple[Waiter, object]]) -> None:
+        """Tell a slice of those who wait, and come back for the rest, also after an interrupt of the cell."""
+        try:
+            for _ in range(min(SLICE, len(told))):
+                _resolve(*told[0])
+                told.popleft()
+        finally:
+            if told:
+                self._loop.call_soon(self._landed, told)
+            else:
+                self._busy = False
+                self._see_to_it()
 
     # On the thread.
 
@@ -205,7 +218,7 @@ class Writer:
             outcomes = self._ledger.land(writes) if writes else []
             self._ledger.told()
         try:
-            self._loop.call_soon_threadsafe(self._landed, waiters, outcomes)
+            self._loop.call_soon_threadsafe(self._landed, deque(zip(waiters, outcomes, strict=True)))
         except RuntimeError:
             return False
         return True
@@ -219,14 +232,13 @@ class Writer:
                 log.debug("the lease of %r waits for another writer", self._ledger.path)
 
 
-def _resolve(waiters: list[Waiter], outcomes: list[object]) -> None:
-    for future, outcome in zip(waiters, outcomes, strict=True):
-        if future.done():
-            continue
-        if isinstance(outcome, BaseException):
-            _fail(future, outcome)
-        else:
-            future.set_result(outcome)
+def _resolve(waiter: Waiter, outcome: object) -> None:
+    if waiter.done():
+        return
+    if isinstance(outcome, BaseException):
+        _fail(waiter, outcome)
+    else:
+        waiter.set_result(outcome)
 
 
 def _fail(future: Waiter, error: BaseException) -> None:
