@@ -24,7 +24,7 @@ async def test_the_system_clock_reads_the_time_again_while_it_waits(monkeypatch:
         naps.append(seconds)
         now[0] += seconds if len(naps) != 2 else -50  # the clock is set back during the second nap
 
-    monkeypatch.setattr(clock.time, "time", lambda: now[0])
+    monkeypatch.setattr(SystemClock, "now", staticmethod(lambda: now[0]))
     monkeypatch.setattr(clock.asyncio, "sleep", nap)
     await SystemClock().sleep_until(1070.0)
 
