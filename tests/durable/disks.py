@@ -43,3 +43,8 @@ def fill(disk: Path) -> None:
 def relieve(disk: Path) -> None:
     """Give the room back."""
     (disk / BALLAST).unlink()
+
+
+def remount(disk: Path, how: str) -> None:
+    """Have the disk read and written (`rw`), or only read (`ro`)."""
+    subprocess.run(["mount", "-o", f"remount,{how}", str(disk)], check=True)

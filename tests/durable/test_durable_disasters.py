@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from disks import disk, fill, relieve
+from disks import disk, fill, relieve, remount
 from places import until
 
 from workbench import Call, Workbench, durable
-from workbench.errors import ProcessEnded, StoreBroken, StoreError, WorkbenchError
+from workbench.errors import NotAStore, ProcessEnded, StoreBroken, StoreError, WorkbenchError
 from workbench.store.sqlite import ledger
 
 __all__ = ["disk"]
@@ -163,3 +163,19 @@ async def test_a_file_that_was_taken_away_takes_no_write_until_it_is_back(tmp_pa
         await handle.cast(3)
         assert await asyncio.wait_for(handle.until(lambda total: total == 4), 20) == 4
         assert await bench.store.pending("shop:a", 0) == []
+
+
+async def test_a_disk_that_may_only_be_read_is_refused_at_opening_and_left_as_it_was(disk: Path) -> None:
+    effects: Counter[str] = Counter()
+    async with Workbench.open(disk / "agents.db", shop(effects)) as bench:
+        await bench.lookup("shop", id="a").cast(1)
+    before = (disk / "agents.db").read_bytes()
+    remount(disk, "ro")
+
+    with pytest.raises(NotAStore, match=r"agents.db' is no store: it cannot be written \(.*\); choose a file"):
+        await Workbench.open(disk / "agents.db", shop(effects))
+
+    assert (disk / "agents.db").read_bytes() == before
+    remount(disk, "rw")
+    async with Workbench.open(disk / "agents.db", shop(effects)) as bench:
+        assert await bench.lookup("shop", id="a").call(0, id="total") == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 from pathlib import Path
 
 import lives
@@ -133,3 +135,53 @@ async def test_a_deadline_stands_over_the_death_of_its_kernel(tmp_path: Path) ->
 
     assert woke >= slept_at
     assert lines(tmp_path / "effects") == ENDED
+
+
+async def test_a_kernel_paused_beyond_its_lease_is_fenced_and_says_who_took_over(tmp_path: Path) -> None:
+    async with Life(tmp_path) as first, Life(tmp_path) as second:
+        await first.run(f"{WORK}\n{WITHOUT_LOCKS}")
+        await second.run(f"{WORK}\n{WITHOUT_LOCKS}")
+        await first.run(opened(1.0, "await a.cast(3600)"))
+        await first.reached("effects")
+        await second.run(opened(1.0, "await asyncio.sleep(0.2)\nassert a.elsewhere is not None"))
+
+        os.kill(first.kernel.pid, signal.SIGSTOP)
+        await second.run(
+            "async with asyncio.timeout(30):\n    while a.activation is None:\n        await asyncio.sleep(0.01)"
+        )
+        os.kill(first.kernel.pid, signal.SIGCONT)
+        fenced = await first.run(
+            "async with asyncio.timeout(30):\n    while a.elsewhere is None:\n        await asyncio.sleep(0.01)\n"
+            "print(type(a.error).__name__, a.error, a.activation)"
+        )
+        how = await second.run("print([life.how for life in bench.store.activations_now('work:a')])")
+
+        assert fenced == (
+            f"OwnedElsewhere 'work:a' now belongs to pid {second.kernel.pid} (pid {second.kernel.pid}); "
+            "nothing was written here None"
+        )
+    assert how == "['fenced', None]"
+    assert lines(tmp_path / "effects") == BEGUN
+
+
+async def test_two_kernels_and_a_death_post_each_instant_of_a_schedule_once(tmp_path: Path) -> None:
+    beats = """
+@durable(key="pulse:{id}", name="pulse")
+async def pulse(ctx, id: str):
+    beats = ctx.restored or []
+    async for message in ctx:
+        beats = [*beats, message["at"]]
+        yield beats
+bench = await Workbench.open("agents.db", pulse)
+"""
+    seen = "async with asyncio.timeout(30):\n    print(await heart.until(lambda beats: len(beats) >= {count}))"
+    heart = "heart = bench.lookup(pulse, id='heart')\n"
+    async with Life(tmp_path) as second:
+        async with Life(tmp_path) as first:
+            await first.run(f"{WORK}\n{beats}\n{heart}\nawait bench.every(1, heart, {{'at': None}}, missed='all')")
+            await second.run(f"{WORK}\n{beats}\n{heart}")
+            await first.run(seen.format(count=2))
+            await first.kill()
+        instants = json.loads(await second.run(seen.format(count=5)))
+
+    assert instants == [instants[0] + number for number in range(len(instants))]
