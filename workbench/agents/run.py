@@ -22,7 +22,16 @@ from workbench.agents.loop import FINAL, FIRST, first_state
 from workbench.agents.run_view import run_view
 from workbench.agents.stored import given_up, killer, read_history, unreadable, whole
 from workbench.durable.requests import PENDING
-from workbench.errors import BadInput, NeedsDecision, ProcessEnded, RunCancelled, RunError, RunFailed, RunInterrupted
+from workbench.errors import (
+    BadInput,
+    NeedsDecision,
+    ProcessEnded,
+    RunCancelled,
+    RunError,
+    RunFailed,
+    RunInterrupted,
+    StoreError,
+)
 from workbench.events import Shown, republish
 from workbench.plain import decode
 from workbench.process.handle import ENDED
@@ -89,11 +98,11 @@ class Run(Shown):
                 for info in store.keys_now(key=self.key):
                     state = whole(None if info.snapshot is None else decode(info.snapshot), self.agent) or state
                     state = self._from_afar(state or first_state(self.agent, ""), begun=info.epoch > 0)
-        except BadInput as error:
+            state = state or first_state(self.agent, "")
+            if state["status"] not in FINAL and (answer := store.result_now(self.key, FIRST)) is not None:
+                state = given_up(state, decode(answer))
+        except (BadInput, StoreError) as error:
             state = unreadable(self.agent, error)
-        state = state or first_state(self.agent, "")
-        if state["status"] not in FINAL and (answer := store.result_now(self.key, FIRST)) is not None:
-            state = given_up(state, decode(answer))
         return state
 
     def _from_afar(self, state: dict[str, Any], *, begun: bool) -> dict[str, Any]:

@@ -25,17 +25,26 @@ def whole(state: Any, agent: str) -> dict[str, Any] | None:
     return None if state is None else {**first_state(agent, ""), **state}
 
 
-def unreadable(agent: str, error: BadInput) -> dict[str, Any]:
+def unreadable(agent: str, error: Exception) -> dict[str, Any]:
     """The state of a run whose row nobody can read: shown as failed, with the reason; nothing of it is written."""
     told = {"type": "Unreadable", "message": str(error), "traceback": ""}
     return {**first_state(agent, ""), "status": "failed", "error": told}
 
 
-def given_up(state: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """The state of a run whose message was set aside: it never came to an end of its own, and the answer says so."""
+def given_up(state: dict[str, Any], answer: Any) -> dict[str, Any]:
+    """The state of a run whose message was set aside: it never came to an end of its own, and the answer says so.
+
+    Raises: BadInput for what is no answer.
+    """
+    if type(answer) is not dict or type(answer.get("words", "")) is not str:
+        raise BadInput(f"the stored answer {answer!r:.60} is none; the row was changed by hand")
     if "failed" not in answer:
         return state
-    return {**state, "status": "failed", "error": {"type": "DeadLettered", "message": answer["words"], "traceback": ""}}
+    return {
+        **state,
+        "status": "failed",
+        "error": {"type": "DeadLettered", "message": answer.get("words", ""), "traceback": ""},
+    }
 
 
 def killer(lives: list[Activation]) -> str | None:

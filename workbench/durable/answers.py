@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import CallConflict, CallRefused, DeadLettered, ProcessEnded
+from workbench.errors import CallConflict, CallRefused, DeadLettered, ProcessEnded, StoreError
 from workbench.plain import decode, encode
 
 if TYPE_CHECKING:
@@ -38,9 +38,15 @@ def failure(digest: str, kind: str, words: str) -> str:
 def hear(envelope: str, digest: str, key: str, id: str, store: Store) -> Any:
     """The value for a caller whose message has this digest. Raises: CallConflict, or the recorded failure."""
     content = decode(envelope)
+    if type(content) is not dict or not {"ok", "failed"} & content.keys() or type(content.get("digest")) is not str:
+        raise StoreError(
+            f"the answer of the call {id!r} of {key!r} is {envelope!r:.60}; the row was changed by hand, "
+            "call again with another id",
+            key=key,
+        )
     check_same(content["digest"], digest, key, id, store)
     if "failed" in content:
-        raise _FAILURES[content["failed"]](content["words"], key=key, id=id)
+        raise _FAILURES.get(str(content["failed"]), CallRefused)(str(content.get("words")), key=key, id=id)
     return content["ok"]
 
 

@@ -254,6 +254,9 @@ class Runtime:
             return False
         if info.owner is not None and info.owner.id != self.store.host.id:
             return False
+        if info.damage is not None:
+            self.block(info.key, info.definition, info.damage)
+            return False
         definition = self.definitions.get(info.definition)
         if definition is None:
             self.block(info.key, info.definition, f"no code for {info.definition!r}; add its definition to this bench")

@@ -197,7 +197,10 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class KeyInfo:
-    """What is known of a key without loading it. `owner` is there while a live host owns it."""
+    """What is known of a key without loading it. `owner` is there while a live host owns it.
+
+    `damage` says why nothing else of it is to be believed: its row was changed by hand.
+    """
 
     key: str
     definition: str
@@ -210,6 +213,7 @@ class KeyInfo:
     owner: Host | None
     snapshot: str | None
     created_at: float
+    damage: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

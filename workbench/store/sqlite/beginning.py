@@ -12,6 +12,7 @@ from workbench.store.journal import Begun, Loaded
 from workbench.store.sqlite.claims import SET_WHAT, live, own
 from workbench.store.sqlite.inbox import move
 from workbench.store.sqlite.replay import of_message, waiting
+from workbench.store.sqlite.sound import guarded
 from workbench.store.sqlite.states import read_state
 
 if TYPE_CHECKING:
@@ -54,4 +55,4 @@ def begin(key: str, definition: str, args: str, member: Member, *, force: bool) 
         head = of_message(ledger, known, messages[0].seq) if messages else ()
         return Begun(definition, args, None, loaded, tuple(messages), tuple(head), bool(asks))
 
-    return job
+    return guarded(key, job)

@@ -49,12 +49,16 @@ def unfold(connection: sqlite3.Connection, column: str | bytes) -> str:
     """The payload of a column. Raises: StoreError when its blob is not in the file."""
     if isinstance(column, str):
         return column
+    if not isinstance(column, bytes):
+        raise StoreError(f"the payload {column!r} is no text; the file was changed by hand, restore it from a copy")
     found = connection.execute(GET, (column,)).fetchone()
     if found is None:
         raise StoreError(
             f"the payload {column.hex()!r} is not in the store; the file lost rows, restore it from a copy"
         )
-    body: str = found[0]
+    body = found[0]
+    if not isinstance(body, str):
+        raise StoreError(f"the payload {column.hex()!r} is no text; the file was changed by hand, restore a copy")
     return body
 
 

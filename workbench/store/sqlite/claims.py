@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from workbench.store.journal import Host, Loaded, Logged
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, bury, read_host, renew
+from workbench.store.sqlite.sound import guarded
 from workbench.store.sqlite.states import read_state
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ PARKED = """
     ORDER BY e.seq
 """
 LAST_LIFE = "SELECT epoch, began_at, how FROM activations WHERE id = ?"
-WHO_WROTE = "SELECT prev, epoch, at FROM entries WHERE id = ?"
+WHO_WROTE = "SELECT prev, epoch, at FROM entries WHERE id = ? AND prev < id"
 LOST = "UPDATE activations SET how = 'lost', ended_at = ? WHERE id = ?"
 BEGAN = "INSERT INTO activations (id, prev, key, epoch, host, began_at) VALUES (?, ?, ?, ?, ?, ?)"
-LIFE = "SELECT prev, epoch FROM activations WHERE id = ?"
+LIFE = "SELECT prev, epoch FROM activations WHERE id = ? AND prev < id"
 ENDED = "UPDATE activations SET how = ?, by = ?, ended_at = ? WHERE id = ? AND (how IS NULL OR how = 'lost')"
 
 Life: TypeAlias = "tuple[int | None, float, str | None]"
@@ -71,7 +72,7 @@ def claim(key: str, member: Member, *, force: bool) -> Job[Host | None]:
         (owner,) = ledger.sql(READ_OWNER, (known.id,)).fetchone()
         return own(ledger, known, owner, member, force=force)
 
-    return job
+    return guarded(key, job)
 
 
 def own(ledger: Ledger, known: Known, owner: int | None, member: Member, *, force: bool) -> Host | None:
@@ -99,7 +100,7 @@ def load(key: str, member: Member) -> Job[Loaded]:
         version, snapshot = read_state(ledger.connection, known)
         return live(ledger, known, member, life or NO_LIFE, Loaded(0, snapshot, version), parked=True)
 
-    return job
+    return guarded(key, job)
 
 
 def live(ledger: Ledger, known: Known, member: Member, life: Life, stored: Loaded, *, parked: bool) -> Loaded:
@@ -147,7 +148,7 @@ def release(key: str, member: Member, epoch: int, how: str, by: str) -> Job[None
         ledger.sql(DISOWN, (known.id, member.slot, epoch))
         ledger.forget(key)
 
-    return job
+    return guarded(key, job)
 
 
 def _life(ledger: Ledger, known: Known, epoch: int) -> int:

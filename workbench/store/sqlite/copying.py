@@ -39,7 +39,7 @@ ENTRIES = """
         UNION
         SELECT message FROM answers WHERE key = ?1 AND message IS NOT NULL
         UNION
-        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0
+        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0 AND e.prev < e.id
     )
     SELECT
         e.id, e.kind, e.seq, e.epoch, e.at, e.call_id, e.branch, e.name, e.occurrence, e.position, e.began_at, e.took,
@@ -64,7 +64,7 @@ LIVES = """
     WITH RECURSIVE line (id) AS (
         SELECT last_life FROM keys WHERE id = ?
         UNION
-        SELECT a.prev FROM line JOIN activations a ON a.id = line.id
+        SELECT a.prev FROM line JOIN activations a ON a.id = line.id WHERE a.prev < a.id
     )
     SELECT a.id, a.epoch, a.host, a.began_at, a.ended_at, a.how, a.by FROM line JOIN activations a ON a.id = line.id
     ORDER BY a.id

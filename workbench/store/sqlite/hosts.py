@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.store.journal import Host
+from workbench.store.sqlite.sound import is_instant
 from workbench.store.upkeep import READER
 
 if TYPE_CHECKING:
@@ -189,6 +190,8 @@ def read_host(connection: sqlite3.Connection, member: Member, slot: int, now: fl
     if found is None:
         return None
     name, label, pid, until, boot, locks = found
+    if not is_instant(until):
+        until = 0.0  # changed by hand: its lease is over
     if slot == member.slot:
         alive = True
     elif locks and member.locks and boot == member.boot:

@@ -12,6 +12,7 @@ from workbench.store.journal import Logged
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.claims import describe, live_owner
 from workbench.store.sqlite.letters import finished
+from workbench.store.sqlite.sound import guarded
 
 if TYPE_CHECKING:
     from workbench.store.sqlite.hosts import Member
@@ -48,7 +49,7 @@ def post(
             return _leave(ledger, known, message, id, wake)
         return ledger.log(known, 0, message, id, wake)
 
-    return job
+    return guarded(key, job)
 
 
 def _leave(ledger: Ledger, known: Known, message: str, id: str | None, wake: float | None) -> int:
@@ -73,7 +74,7 @@ def collect(key: str, epoch: int) -> Job[list[Logged]]:
             return ledger.fenced(key, epoch, known)
         return move(ledger, key, known)
 
-    return job
+    return guarded(key, job)
 
 
 def move(ledger: Ledger, key: str, known: Known) -> list[Logged]:

@@ -24,6 +24,7 @@ from workbench.store.sqlite.blobs import INLINE, fold
 from workbench.store.sqlite.file import PATIENCE, gone, identity, is_busy
 from workbench.store.sqlite.hosts import renew
 from workbench.store.sqlite.schema import LAST_ID
+from workbench.store.sqlite.sound import damaged, is_instant, is_number
 from workbench.store.sqlite.statements import (
     ANSWER,
     CALL,
@@ -150,6 +151,8 @@ class Ledger:
         row = self.sql(READ_KEY, (key,)).fetchone()
         if row is None:
             return None
+        if not all(map(is_number, row[:7])) or not is_number(row[8]) or not (row[7] is None or is_instant(row[7])):
+            raise damaged(key, f"{row!r:.100} are no numbers of a key")
         known = self._known[key] = Known(row, self.version)
         return known
 

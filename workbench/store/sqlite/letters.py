@@ -7,8 +7,10 @@ steps that it had finished, so that none of them is done twice.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
+from workbench.errors import StoreError
 from workbench.store.carrying import carried_over
 from workbench.store.journal import DeadLetter, StepRecord
 from workbench.store.letters import SetAside
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from workbench.store.sqlite.write import Job
 
 __all__ = ["discard", "finished", "letters", "requeue"]
+
+log = logging.getLogger("workbench")
 
 LETTERS = """
     SELECT
@@ -51,7 +55,11 @@ def letters(connection: sqlite3.Connection, key: str | None, status: str | None)
     rows = connection.execute(f"{LETTERS} WHERE {where} ORDER BY d.id", [value for _, value in wanted]).fetchall()
     found = []
     for id, name, definition, at, state, decided_at, by, seq, message, *rest in rows:
-        letter = DeadLetter(seq, unfold(connection, message), *rest)
+        try:
+            letter = DeadLetter(seq, unfold(connection, message), *rest)
+        except StoreError as error:  # one letter that lost its message hides no other
+            log.error("message %s of %r was set aside: %s", seq, name, error)
+            continue
         found.append(SetAside(id, name, definition or "", at, letter, state, decided_at, by))
     return found
 

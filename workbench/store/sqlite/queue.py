@@ -79,6 +79,7 @@ DEAD = "SELECT key, body FROM jobs WHERE id = ? AND queue = ? AND status = 'dead
 REQUEUE = "UPDATE jobs SET status = 'waiting', at = ?, attempts = 0, body = coalesce(?, body) WHERE id = ?"
 DISCARD = "UPDATE jobs SET status = 'discarded', at = ? WHERE id = ? AND queue = ? AND status = 'dead'"
 PAUSE = "UPDATE queues SET paused = ? WHERE id = ?"
+NEXT = "SELECT id FROM jobs WHERE id > ? ORDER BY id LIMIT 1"
 PRUNE = """
     DELETE FROM jobs WHERE id > ? AND id <= ? AND at < ? AND status IN ('done', 'discarded')
     AND id < (SELECT max(id) FROM jobs)
@@ -239,13 +240,18 @@ def pause(queue: str, paused: bool) -> Job[None]:
     return job
 
 
-def prune(after: int, before: float) -> Job[int | None]:
-    """Forget the jobs of a slice that were over before `before`; gives how many went, or None past the end."""
+def prune(after: int, before: float) -> Job[tuple[int, int | None]]:
+    """Forget the jobs that were over before `before` in the slice behind row `after`.
 
-    def job(ledger: Ledger) -> int | None:
-        if after >= ledger.last_id:
-            return None
-        return ledger.sql(PRUNE, (after, after + SLICE, before)).rowcount
+    Gives how many went, and behind which row the next slice is, or None when there is none.
+    """
+
+    def job(ledger: Ledger) -> tuple[int, int | None]:
+        found = ledger.sql(NEXT, (after,)).fetchone()
+        if found is None:
+            return 0, None
+        last = found[0] + SLICE
+        return ledger.sql(PRUNE, (after, last, before)).rowcount, last
 
     return job
 

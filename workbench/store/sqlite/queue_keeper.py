@@ -77,9 +77,11 @@ class SQLiteQueues:
 
     async def prune(self, before: float) -> int:
         """Forget jobs that are over, in slices, so that others write in between."""
-        gone, after = 0, 0
-        while (went := await self._run(writing.prune(after, before))) is not None:
-            gone, after = gone + went, after + writing.SLICE
+        gone = 0
+        after: int | None = 0
+        while after is not None:
+            went, after = await self._run(writing.prune(after, before))
+            gone += went
         return gone
 
     def names_now(self) -> list[str]:

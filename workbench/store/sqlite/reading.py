@@ -15,6 +15,7 @@ from workbench.errors import StoreError
 from workbench.store.journal import Activation, DeadLetter, Entry, Host, KeyInfo, StepRecord
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, read_host
+from workbench.store.sqlite.sound import damaged, is_instant, is_number
 
 if TYPE_CHECKING:
     import sqlite3
@@ -57,21 +58,21 @@ LINE = """
         UNION
         SELECT message FROM answers WHERE key = ?1 AND given IS NULL AND message IS NOT NULL
         UNION
-        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0
+        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0 AND e.prev < e.id AND e.key = ?1
     )
     SELECT
         e.id, e.kind, e.at, e.seq, e.epoch, e.payload, e.call_id,
         e.branch, e.name, e.occurrence, e.position, e.began_at, e.took
-    FROM line JOIN entries e ON e.id = line.id
+    FROM line JOIN entries e ON e.id = line.id WHERE e.key = ?1
 """
-ANSWERS = "SELECT given, at, seq, epoch, payload, call_id FROM answers WHERE key = ? AND given IS NOT NULL"
+ANSWERS = "SELECT given, at, seq, epoch, payload, call_id FROM answers WHERE key = ? AND typeof(given) = 'integer'"
 DEAD = "SELECT id, at, seq, epoch, error, call_id FROM dead WHERE key = ?"
 POSTS = "SELECT id, at, message, call_id FROM inbox WHERE key = ?"
 LIVES = """
     WITH RECURSIVE line (id) AS (
         SELECT last_life FROM keys WHERE id = ?
         UNION ALL
-        SELECT a.prev FROM line JOIN activations a ON a.id = line.id
+        SELECT a.prev FROM line JOIN activations a ON a.id = line.id WHERE a.prev < a.id
     )
     SELECT a.id, a.epoch, a.host, a.began_at, a.ended_at, a.how, a.by
     FROM line JOIN activations a ON a.id = line.id
@@ -132,6 +133,10 @@ def keys(
 
 def _info(row: tuple[Any, ...], owner: Host | None) -> KeyInfo:
     name, what, args, version, cursor, epoch, last_seq, wake_at, _, snapshot, created_at = row
+    numbers, instants = (version, cursor, epoch, last_seq), (created_at, wake_at or 0.0)
+    texts = (what or "", args or "")
+    if not all(map(is_number, numbers)) or not all(map(is_instant, instants)) or {*map(type, texts)} != {str}:
+        return KeyInfo(str(name), str(what), "", 0, 0, 0, 0, 0.0, owner, None, 0.0, str(damaged(name, "its numbers")))
     return KeyInfo(name, what or "", args or "", version, cursor, epoch, last_seq, wake_at, owner, snapshot, created_at)
 
 
@@ -152,21 +157,26 @@ def _entries(connection: sqlite3.Connection, key: int) -> Iterator[Entry]:
     for row in sql(LINE, (key,)).fetchall():
         yield _entry(connection, row)
     for given, at, seq, epoch, payload, call_id in sql(ANSWERS, (key,)).fetchall():
-        yield Entry(given, "answer", at, seq, epoch, unfold(connection, payload), call_id)
+        yield Entry(given, "answer", at, seq, epoch, _shown(connection, payload), call_id)
     for id, at, seq, epoch, error, call_id in sql(DEAD, (key,)).fetchall():
         yield Entry(id, "dead", at, seq, epoch, error, call_id)
     for id, at, message, call_id in sql(POSTS, (key,)).fetchall():
-        yield Entry(id, "message", at, 0, 0, unfold(connection, message), call_id)
+        yield Entry(id, "message", at, 0, 0, _shown(connection, message), call_id)
     for id, epoch, _, began_at, ended_at, how, by in sql(LIVES, (key,)).fetchall():
         yield Entry(id, "activation", began_at, 0, epoch, ended_at=ended_at, how=how, by=by)
 
 
+def _shown(connection: sqlite3.Connection, column: str | bytes | None) -> str | None:
+    """A payload for who looks; None for one that the file lost: what is left of the history is shown all the same."""
+    try:
+        return None if column is None else unfold(connection, column)
+    except StoreError:
+        return None
+
+
 def _entry(connection: sqlite3.Connection, row: tuple[Any, ...]) -> Entry:
     id, kind, at, seq, epoch, column, call_id, branch, name, occurrence, position, began_at, took = row
-    try:
-        payload = None if column is None or kind == "commit" else unfold(connection, column)
-    except StoreError:  # the file lost it: what is left of the history is shown all the same
-        payload = None
+    payload = None if kind == "commit" else _shown(connection, column)
     if branch is None:
         return Entry(id, kind, at, seq, epoch, payload, call_id)
     step = StepRecord(branch, name, occurrence, payload or "", kind, position, began_at, took, epoch)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import StoreError
 from workbench.store.journal import Record
 from workbench.store.sqlite.blobs import unfold
+from workbench.store.sqlite.sound import is_instant
 
 if TYPE_CHECKING:
     import sqlite3
@@ -82,5 +83,8 @@ def find(connection: sqlite3.Connection, kind: str, key: str | None, status: str
 
 def _record(connection: sqlite3.Connection, row: tuple[Any, ...]) -> Record:
     kind, name, key, body, status, at, decision, decided_at = row
+    instants = (at, 0.0 if decided_at is None else decided_at)
+    if not all(map(is_instant, instants)) or {*map(type, (kind, name, key, status))} != {str}:
+        raise StoreError(f"the row {name!r} is no {kind!r}; the file was changed by hand, restore it from a copy")
     decided = None if decision is None else unfold(connection, decision)
     return Record(kind, name, key, unfold(connection, body), status, at, decided, decided_at)

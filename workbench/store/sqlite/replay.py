@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from workbench.store.journal import Logged, StepRecord
 from workbench.store.sqlite.blobs import unfold
+from workbench.store.sqlite.sound import found_in, guarded
 
 if TYPE_CHECKING:
     from workbench.store.sqlite.ledger import Known, Ledger
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["of_message", "pending", "steps", "waiting"]
 
-MESSAGE = "SELECT prev, seq, payload, call_id FROM entries WHERE id = ?"
-PLACE = "SELECT prev FROM entries WHERE id = ?"
+MESSAGE = "SELECT prev, seq, payload, call_id FROM entries WHERE id = ? AND prev < id"
+PLACE = "SELECT prev FROM entries WHERE id = ? AND prev < id"
 WORK = """
-    SELECT prev, seq, branch, name, occurrence, payload, kind, position, began_at, took, epoch FROM entries WHERE id = ?
+    SELECT prev, seq, branch, name, occurrence, payload, kind, position, began_at, took, epoch FROM entries
+    WHERE id = ? AND prev < id
 """
 
 
@@ -32,14 +34,16 @@ def pending(key: str, cursor: int) -> Job[list[Logged]]:
         known = ledger.known(key)
         return [] if known is None else waiting(ledger, known, cursor)
 
-    return job
+    return guarded(key, job)
 
 
 def waiting(ledger: Ledger, known: Known, cursor: int) -> list[Logged]:
     """`pending`, inside a job."""
     found, row = [], known.last_message
-    for _ in range(known.last_seq - max(cursor, known.cursor)):
-        row, seq, payload, call_id = ledger.sql(MESSAGE, (row,)).fetchone()
+    for number in range(known.last_seq, max(cursor, known.cursor), -1):
+        row, seq, payload, call_id = found_in(ledger, MESSAGE, row)
+        if seq != number:
+            raise ValueError(f"message {number} is not where it must be, there is {seq!r}")
         found.append(Logged(seq, unfold(ledger.connection, payload), call_id))
     return found[::-1]
 
@@ -51,7 +55,7 @@ def steps(key: str, seq: int) -> Job[list[StepRecord]]:
         known = ledger.known(key)
         return [] if known is None else of_message(ledger, known, seq)
 
-    return job
+    return guarded(key, job)
 
 
 def of_message(ledger: Ledger, known: Known, seq: int) -> list[StepRecord]:
@@ -60,10 +64,10 @@ def of_message(ledger: Ledger, known: Known, seq: int) -> list[StepRecord]:
         return []
     message, work = known.last_message, known.last_work
     for _ in range(known.last_seq - seq):
-        (message,) = ledger.sql(PLACE, (message,)).fetchone()
+        (message,) = found_in(ledger, PLACE, message)
     found = []
     while work > message:
-        work, of, branch, name, occurrence, payload, *rest = ledger.sql(WORK, (work,)).fetchone()
+        work, of, branch, name, occurrence, payload, *rest = found_in(ledger, WORK, work)
         if of == seq and branch is not None:
             found.append(StepRecord(branch, name, occurrence, unfold(ledger.connection, payload), *rest))
     return found[::-1]

@@ -38,17 +38,20 @@ NAMES = (
 
 LAST_ID = """
     SELECT max(
-        coalesce((SELECT max(id) FROM entries), 0),
-        coalesce((SELECT max(id) FROM answers), 0),
-        coalesce((SELECT max(id) FROM dead), 0),
-        coalesce((SELECT max(id) FROM inbox), 0),
-        coalesce((SELECT max(id) FROM activations), 0),
-        coalesce((SELECT max(id) FROM records), 0),
-        coalesce((SELECT max(id) FROM jobs), 0),
-        coalesce((SELECT max(id) FROM deleted), 0)
+        coalesce((SELECT max(id) FROM entries WHERE id < 4611686018427387904), 0),
+        coalesce((SELECT max(id) FROM answers WHERE id < 4611686018427387904), 0),
+        coalesce((SELECT max(id) FROM dead WHERE id < 4611686018427387904), 0),
+        coalesce((SELECT max(id) FROM inbox WHERE id < 4611686018427387904), 0),
+        coalesce((SELECT max(id) FROM activations WHERE id < 4611686018427387904), 0),
+        coalesce((SELECT max(id) FROM records WHERE id < 4611686018427387904), 0),
+        coalesce((SELECT max(id) FROM jobs WHERE id < 4611686018427387904), 0),
+        coalesce((SELECT max(id) FROM deleted WHERE id < 4611686018427387904), 0)
     )
 """
-"""The newest row number. What refers to an entry by its number stays right because the newest entry is never pruned."""
+"""The newest row number; one that nobody can have counted to was put there by hand.
+
+What refers to an entry by its number stays right because the newest entry is never pruned.
+"""
 
 TABLES = (
     """

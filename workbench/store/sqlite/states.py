@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.store.past import OWN, Committed, Past, change, own
 from workbench.store.sqlite.blobs import INLINE, unfold
+from workbench.store.sqlite.sound import is_number
 from workbench.store.sqlite.statements import READ_OWN_STATE, READ_STATE
 
 if TYPE_CHECKING:
@@ -20,19 +21,22 @@ if TYPE_CHECKING:
 
 __all__ = ["keep", "newest", "past", "read_state"]
 
+NOWHERE = 1 << 62
+"""The number of a message that no commit acknowledges: of a row that was changed by hand."""
+
 PAGES = 16 * 1024
 """Characters from which the pages of a state are freed before it is written again, or the file holds it twice."""
 
 KEY = "SELECT id, last_state FROM keys WHERE key = ?"
 COMMITS = """
     WITH RECURSIVE line (id) AS (
-        SELECT last_work FROM keys WHERE id = ?
+        SELECT last_work FROM keys WHERE id = ?1
         UNION ALL
-        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0
+        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0 AND e.prev < e.id
     )
     SELECT e.id, e.seq, e.at, e.epoch, e.occurrence, e.payload
     FROM line JOIN entries e ON e.id = line.id
-    WHERE e.kind = 'commit'
+    WHERE e.kind = 'commit' AND e.key = ?1
     ORDER BY e.id DESC
 """
 
@@ -83,5 +87,8 @@ def past(connection: sqlite3.Connection, key: str) -> Past:
         rows = connection.execute(COMMITS, row[:1]).fetchall()
     finally:
         connection.execute("COMMIT")
-    commits = [Committed(id, seq, at, epoch, version or 0, kept) for id, seq, at, epoch, version, kept in rows]
+    commits = [
+        Committed(id, seq if is_number(seq) else NOWHERE, at, epoch, version or 0, kept)
+        for id, seq, at, epoch, version, kept in rows
+    ]
     return Past(key, state, commits, lambda column: unfold(connection, column))

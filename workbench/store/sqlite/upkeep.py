@@ -19,6 +19,7 @@ from workbench.store.sqlite import copying
 from workbench.store.sqlite.claims import live_owner
 from workbench.store.sqlite.file import PATIENCE, connect
 from workbench.store.sqlite.hosts import READER_SLOT, read_host
+from workbench.store.sqlite.sound import is_instant
 from workbench.store.upkeep import Kind, Size
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ LINES = """
         UNION
         SELECT message FROM answers WHERE key = ?1 AND message IS NOT NULL
         UNION
-        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0
+        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0 AND e.prev < e.id
     )
     DELETE FROM entries WHERE key = ?1 AND id IN (SELECT id FROM line)
 """
@@ -72,7 +73,7 @@ LIVES = """
     WITH RECURSIVE line (id) AS (
         SELECT last_life FROM keys WHERE id = ?1
         UNION
-        SELECT a.prev FROM line JOIN activations a ON a.id = line.id
+        SELECT a.prev FROM line JOIN activations a ON a.id = line.id WHERE a.prev < a.id
     )
     DELETE FROM activations WHERE key = ?1 AND id IN (SELECT id FROM line)
 """
@@ -124,12 +125,11 @@ class SQLiteUpkeep:
 
     def hosts_now(self) -> list[tuple[Host, bool]]:
         """The hosts of the file, and whether each is alive."""
-        rows = self._reader.execute(HOSTS).fetchall()
-        now = self._now()
-        return [
-            (Host(name, label, pid, until), read_host(self._reader, self._member, slot, now) is not None)
-            for slot, name, label, pid, until in rows
-        ]
+        now, found = self._now(), []
+        for slot, name, label, pid, until in self._reader.execute(HOSTS).fetchall():
+            alive = read_host(self._reader, self._member, slot, now) is not None
+            found.append((Host(name, label, pid, until if is_instant(until) else 0.0), alive))
+        return found
 
     def prune_letters(self, before: float) -> asyncio.Future[int]:
         """Forget dead letters."""
