@@ -376,6 +376,7 @@ class Workbench:
             await self._directory.close()
             await self._runtime.close()
         finally:
+            self._post.shut()
             await self.store.close()
 
     async def __aenter__(self) -> Workbench:

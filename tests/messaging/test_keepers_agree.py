@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +23,11 @@ from workbench.store.topic import Post
 from workbench.testing import ManualClock
 
 SECONDS = (0.0, 1.0, 5.0, 20.0)
+
+
+def words(error: Exception) -> str:
+    """What an error says, without the number of the job."""
+    return re.sub(r"job \d+", "job", str(error))
 
 
 class Place:
@@ -49,7 +55,7 @@ class Place:
         if isinstance(value, (list, tuple)):
             return [self.plain(each) for each in value]
         if isinstance(value, dict):
-            return {self.number(id): str(error).split(" (")[-1] for id, error in value.items()}
+            return {self.number(id): words(error) for id, error in value.items()}
         changes: dict[str, Any] = {}
         if hasattr(value, "id"):
             changes["id"] = self.number(value.id)
@@ -63,7 +69,7 @@ class Place:
         """One thing that somebody does; gives what came of it."""
         store = chance.choice(self.stores)
         queues, topics = store.queues, store.topics
-        some = chance.sample(self.holds, min(len(self.holds), 3))
+        some = list(dict(chance.sample(self.holds, min(len(self.holds), 3))).items())
         hold = some[0] if some else (10**9, 1)
         delay = chance.choice(SECONDS)
         match chance.randrange(16):
@@ -111,7 +117,7 @@ class Place:
         try:
             done = self.plain(await self.do(chance))
         except LeaseLost as error:
-            done = str(error).split(" (")[-1]
+            done = words(error)
         seen = []
         for store in self.stores:
             outlook = store.queues.outlook_now()

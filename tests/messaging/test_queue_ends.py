@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 from handlers import Handled
 
-from workbench import Workbench
+from workbench import Workbench, process
 from workbench.errors import BadInput, LeaseLost, StoreError
 from workbench.messaging.job import Job
 from workbench.store.memory import MemoryStore
@@ -221,3 +222,31 @@ async def test_a_bench_lists_its_queues_and_topics(bench: Workbench) -> None:
         {"queue": "mail", "waiting": 1, "delayed": 0, "leased": 0, "done": 0, "dead": 0, "paused": False}
     ]
     assert bench.topics == [{"topic": "orders", "events": 1, "last": 1, "pruned": 0}]
+
+
+async def test_what_ends_with_the_bench_may_put_and_publish_to_the_last(make_store: Any) -> None:
+    bench = await Workbench.open(store=make_store())
+    queue, topic = bench.queue("mail"), bench.topic("orders")
+    refused: list[str] = []
+
+    @process
+    async def parting(ctx: Any) -> AsyncGenerator[str, None]:
+        try:
+            yield "here"
+            async for _ in ctx:
+                yield "here"
+        finally:
+            await topic.publish("bye")
+            queue.put("sweep up")
+            try:
+                queue.work(Handled())
+            except StoreError as error:
+                refused.append(str(error))
+
+    await bench.spawn(parting).until(lambda state: state == "here")
+    await bench.close()
+
+    assert refused == ["the bench of this queue or topic is closing; nothing begins to work or listen here"]
+    async with Workbench.open(store=make_store()) as again:
+        assert [row["body"] for row in again.topic("orders").history()] == ["bye"]
+        assert [row["body"] for row in again.queue("mail").jobs()] == ["sweep up"]

@@ -133,7 +133,7 @@ class Queue:
 
         Raises: BadInput.
         """
-        self._room.check()
+        self._room.check_begins()
         if not self._room.worker:
             raise BadInput(f"this bench was opened with worker=False and runs nothing; work on {self.name!r} elsewhere")
         if not callable(handler):
@@ -167,7 +167,7 @@ class Queue:
 
         Nobody extends it or says how it went but the caller: `ack`, `extend`, `release`, `bury`. Raises: BadInput.
         """
-        self._room.check()
+        self._room.check_begins()
         seconds("lease", lease, 0.001)
         desk = self._hands.get(lease)
         if desk is None:
@@ -240,7 +240,6 @@ class Queue:
 
     async def close(self) -> None:
         """End what works here."""
-        self.flush()
         await asyncio.gather(*(crew.dispose() for crew in self.crews.values()), *self._leaving)
         await asyncio.gather(*(desk.close() for desk in self._hands.values()))
 

@@ -52,7 +52,7 @@ class PostRoom:
         self.clock = clock
         self.durable = durable
         self.worker = worker
-        self.closed = False
+        self.closed = self.ending = False
         self._queues: dict[str, Queue] = {}
         self._topics: dict[str, Topic] = {}
         self._desks: dict[str, list[Desk]] = {}
@@ -94,6 +94,12 @@ class PostRoom:
             raise StoreError("the bench of this queue or topic is closed; open it again and ask it for the name")
         if not self.home.here:
             raise BadInput("queues and topics are used on the loop of their bench; from a thread, hop there")
+
+    def check_begins(self) -> None:
+        """Raises: StoreError when the bench closes and nothing begins to work or listen any more; as `check` does."""
+        self.check()
+        if self.ending:
+            raise StoreError("the bench of this queue or topic is closing; nothing begins to work or listen here")
 
     def desk(self, queue: str, terms: Terms) -> Desk:
         """A place where jobs of a queue are waited for."""
@@ -154,9 +160,15 @@ class PostRoom:
             self._unwatch = self.store.watch(self.look)
 
     async def close(self) -> None:
-        """End everything that works or listens here, and send what is on its way."""
+        """End everything that works or listens here. What else ends with the bench may still put and publish."""
+        self.ending = True
         queues, topics = self._queues.values(), self._topics.values()
         await asyncio.gather(*(queue.close() for queue in queues), *(topic.close() for topic in topics))
+
+    def shut(self) -> None:
+        """Send what is on its way, and take nothing any more."""
+        for queue in self._queues.values():
+            queue.flush()
         self.closed = True
         self._changes.tell()
         if self._unwatch is not None:

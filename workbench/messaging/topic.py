@@ -80,7 +80,7 @@ class Topic:
             told.set_result(position)
         self.reel.tell(position)
         self._published += 1
-        if self._published % OFTEN == 0:
+        if self._published % OFTEN == 0 and not self._room.ending:
             self._tidy()
 
     # Listening.
@@ -173,7 +173,7 @@ class Topic:
 
     def _start(self, after: int | None) -> int:
         """The position to begin after."""
-        self._room.check()
+        self._room.check_begins()
         if after is None:
             self.reel.look()
             return self.reel.last

@@ -169,7 +169,7 @@ class QueueCare(Protocol):
         ...
 
     def prune(self, before: float) -> Awaitable[int]:
-        """Forget the jobs that were done or discarded before `before`; gives how many went."""
+        """Forget the jobs that were done or discarded before `before`, but for the newest; gives how many went."""
         ...
 
     def names_now(self) -> list[str]:
