@@ -99,6 +99,7 @@ class Activation:
         self._taker: asyncio.Future[None] | None = None
         self._peek: Callable[[str], None] | None = None
         self._told = False
+        self._unlogged = 0
         self._last_sent: asyncio.Future[int] | None = None
 
     def append(self, text: str, call_id: str | None = None, receipt: Receipt | None = None) -> asyncio.Future[int]:
@@ -110,6 +111,7 @@ class Activation:
         if not isinstance(written, asyncio.Future):
             written = asyncio.ensure_future(written)
         written.add_done_callback(partial(self._appended, text, call_id, receipt))
+        self._unlogged += 1
         self._last_sent = written
         return written
 
@@ -167,6 +169,7 @@ class Activation:
         return caller
 
     def _appended(self, text: str, call_id: str | None, receipt: Receipt | None, written: asyncio.Future[int]) -> None:
+        self._unlogged -= 1
         if receipt is not None:
             receipt.tell(written)
         if written.cancelled():
@@ -384,6 +387,11 @@ class Activation:
         self.closed = True
         self._cancel_tasks()
         self._wake()
+
+    @property
+    def unacknowledged(self) -> int:
+        """Messages on their way to the log or in it, the one in hand included."""
+        return self._unlogged + len(self.inbox) + (self.in_hand is not None)
 
     @property
     def is_awaited(self) -> bool:

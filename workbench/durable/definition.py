@@ -17,6 +17,7 @@ from workbench.process.definition import Body, Definition
 __all__ = ["DurableDefinition", "durable"]
 
 Migrate = Callable[[Any, int], Any]
+FULL = ("wait", "refuse")
 
 
 class DurableDefinition(Definition):
@@ -31,6 +32,8 @@ class DurableDefinition(Definition):
         version: int = 0,
         migrate: Migrate | None = None,
         max_attempts: int = 3,
+        mailbox: int | None = None,
+        full: str = "wait",
         restart: str = "never",
         max_restarts: int | None = 3,
         window: float | None = None,
@@ -41,6 +44,7 @@ class DurableDefinition(Definition):
         super().__init__(
             body,
             name=name,
+            mailbox=mailbox,
             restart=restart,
             max_restarts=max_restarts,
             window=window,
@@ -54,6 +58,12 @@ class DurableDefinition(Definition):
             raise BadInput(f"version of {self.name} is a whole number from 0, found {version!r}")
         if type(max_attempts) is not int or max_attempts < 1:
             raise BadInput(f"max_attempts of {self.name} is a whole number from 1, found {max_attempts!r}")
+        if mailbox == 0 or full not in FULL:
+            raise BadInput(
+                f"mailbox of {self.name} is a whole number from 1 or None, and full one of {FULL}, "
+                f"found {mailbox!r} and {full!r}"
+            )
+        self.full = full
         self.version = version
         self.migrate = migrate
         self.max_attempts = max_attempts
@@ -87,6 +97,8 @@ def durable(
     version: int = 0,
     migrate: Migrate | None = None,
     max_attempts: int = 3,
+    mailbox: int | None = None,
+    full: str = "wait",
     restart: str = "never",
     max_restarts: int | None = 3,
     window: float | None = None,
@@ -98,10 +110,12 @@ def durable(
 
     `key` is a template over the body's parameters, e.g. "order:{id}". `version` numbers the shape of the state;
     `migrate(state, version)` turns an older one into this one when it is loaded. A message that fails `max_attempts`
-    times is set aside. `restart` and `max_restarts` are those of `process`, for a body that fails outside any message;
-    `backoff` and `window` hold for failed messages too: when one is delivered again is in the journal, and attempts
-    older than the window are forgotten. `evict` is after how many idle seconds it leaves memory, where a sleeping one
-    is idle: its deadline brings it back. `quiet` is that of `process`.
+    times is set aside. `mailbox` bounds the messages in the log: above it what is sent here has to "wait" for room, and
+    its receipt with it, or is refused, as `full` says; what other kernels post is not held back. `restart` and
+    `max_restarts` are those of `process`, for a body that fails outside any message; `backoff` and `window` hold for
+    failed messages too: when one is delivered again is in the journal, and attempts older than the window are
+    forgotten. `evict` is after how many idle seconds it leaves memory, where a sleeping one is idle: its deadline
+    brings it back. `quiet` is that of `process`.
     Raises: BadInput for an option that cannot be.
     """
     return lambda body: DurableDefinition(
@@ -111,6 +125,8 @@ def durable(
         version=version,
         migrate=migrate,
         max_attempts=max_attempts,
+        mailbox=mailbox,
+        full=full,
         restart=restart,
         max_restarts=max_restarts,
         window=window,

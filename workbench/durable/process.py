@@ -65,10 +65,13 @@ class DurableProcess(Standing):
         self._failures = Failures(key, definition, runtime.clock)
 
     def cast(self, message: Any) -> Receipt:
-        """Post a message at once; await the receipt for its number, once it is in the journal. Raises: NotPlain."""
+        """Post a message at once; await the receipt for its number, once it is in the journal.
+
+        Raises: NotPlain; CallRefused when its mailbox is full and refuses.
+        """
         text = self.definition.shapes[0].encode(message, "message")
         receipt = Receipt(self._runtime.home)
-        if self.activation is not None and not self._how:
+        if self.activation is not None and not self._how and (self.definition.mailbox is None or not self._is_full()):
             self.activation.append(text, None, receipt)
         else:
             self._send(Sent(text)).add_done_callback(receipt.tell)
@@ -77,9 +80,9 @@ class DurableProcess(Standing):
     def call(self, message: Any, *, id: str | None = None) -> asyncio.Future[Any]:
         """Post a message and await its answer; the same id with the same message gives the same answer, from any host.
 
-        Raises: CallRefused without an id or when no case takes it, CallConflict for the id of another message,
-        DeadLettered when its message was set aside, ProcessEnded when the process ends first (call again with the same
-        id), NotPlain.
+        Raises: CallRefused without an id, when no case takes it or when the mailbox is full and refuses; CallConflict
+        for the id of another message, DeadLettered when its message was set aside, ProcessEnded when the process ends
+        first (call again with the same id), NotPlain.
         """
         if type(id) is not str or not id:
             raise CallRefused(
@@ -89,7 +92,7 @@ class DurableProcess(Standing):
             )
         shape = self.definition.shapes[0]
         text = shape.encode(message, "message")
-        if self.activation is not None and not self._how:
+        if self.activation is not None and not self._how and (self.definition.mailbox is None or not self._is_full()):
             return self.activation.call(message if shape is PLAIN else decode(text), text, id)
         return self._send(Sent(text, decode(text), id))
 
@@ -99,9 +102,27 @@ class DurableProcess(Standing):
             self._watch()
             link(self._post(sent), sent.future)
         else:
+            if self.definition.full == "refuse" and self._is_full():
+                raise CallRefused(
+                    f"{self.key!r} has {self.definition.mailbox} messages that wait, as many as it may; nothing was "
+                    "sent, send it again later",
+                    key=self.key,
+                )
             self._outbox.put(sent)
             self.start()
         return sent.future
+
+    def _is_full(self) -> bool:
+        """Whether what is sent now has to wait for room; while anything waits, there is none."""
+        most = self.definition.mailbox
+        here = self.activation.unacknowledged if self.activation is not None else len(self._outbox)
+        return most is not None and here >= most
+
+    def _changed(self) -> None:
+        """The life has acknowledged a message, or fell silent for a while."""
+        self.states.tell()
+        if self._outbox and self.activation is not None and not self._how:
+            self._outbox.deliver(self.activation, self.definition.mailbox)
 
     def _post(self, sent: Sent) -> asyncio.Future[Any]:
         return post(sent, self, self._runtime)
@@ -243,9 +264,9 @@ class DurableProcess(Standing):
         self.context = life.context
         activation.driver = self._task
         activation.on_broken = self._interrupt
-        activation.changed = self.states.tell
+        activation.changed = self._changed
         self.states.tell()
-        self._outbox.deliver(activation)
+        self._outbox.deliver(activation, self.definition.mailbox)
         self._runtime.elsewhere.hand_over(self.key)
         return await life.drive(self.args)
 
@@ -418,10 +439,10 @@ class DurableProcess(Standing):
 
     def _replace_after(self, activation: Activation) -> None:
         """Something of the message in hand has changed: replace the life if it is at work no more."""
-        self.states.tell()
+        self._changed()
         if self._how or activation is not self.activation or at_work(activation, self._runtime.requests):
             return
-        activation.changed = self.states.tell
+        activation.changed = self._changed
         if activation.in_hand is None and self._task is not None:
             self._how = "replaced"
             activation.close()  # before the body asks for the next message

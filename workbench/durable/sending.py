@@ -45,8 +45,8 @@ class Outbox:
         self._messages: deque[Sent] = deque()
         self._callers: Callers = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._messages)
+    def __len__(self) -> int:
+        return len(self._messages)
 
     def put(self, sent: Sent) -> None:
         """Keep a message."""
@@ -56,11 +56,12 @@ class Outbox:
         """Keep callers whose calls are in the log."""
         self._callers = callers
 
-    def deliver(self, activation: Activation) -> None:
-        """Give everything to a life that begins."""
-        activation.adopt(self._callers)
-        self._callers = {}
-        while self._messages:
+    def deliver(self, activation: Activation, most: int | None) -> None:
+        """Give a life everything, or as much as leaves it with at most `most` messages; the rest waits for room."""
+        if self._callers:
+            activation.adopt(self._callers)
+            self._callers = {}
+        while self._messages and (most is None or activation.unacknowledged < most):
             sent = self._messages.popleft()
             if sent.id is None:
                 link(activation.append(sent.text), sent.future)
