@@ -17,12 +17,11 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from disk import NotADisk, check_disk
+from ratio import Ratio, ratios_as_data, ratios_as_table
 from report import Bar
 
 from workbench import Workbench
@@ -34,26 +33,6 @@ WORKERS = 10
 BODY = {"to": "ann@example.org", "subject": "Your order A-1001", "lines": 3}
 Durability = Literal["full", "process"]
 Rates = dict[str, float]
-
-
-@dataclass(slots=True)
-class Line:
-    """One line of the report: the same work by both, a rate per round each."""
-
-    name: str
-    bar: Bar | None = None
-    ours: list[float] = field(default_factory=list)
-    theirs: list[float] = field(default_factory=list)
-
-    @property
-    def ratio(self) -> float:
-        """The median of the rounds' ratios."""
-        return median(a / b for a, b in zip(self.ours, self.theirs, strict=True))
-
-    def row(self) -> tuple[str, ...]:
-        verdict = "" if self.bar is None else self.bar.verdict(self.ratio)
-        rates = (f"{median(self.ours):,.0f}", f"{median(self.theirs):,.0f}")
-        return (self.name, *rates, f"{self.ratio:.1f} x", "" if self.bar is None else f"{self.bar} x", verdict)
 
 
 async def ours(place: Path, jobs: int, durability: Durability) -> Rates:
@@ -121,8 +100,8 @@ def _rates(jobs: int, alone: float, began: float, put: float, done: float) -> Ra
     }
 
 
-def measure(folder: Path, rounds: int, jobs: int) -> list[Line]:
-    lines: dict[str, Line] = {}
+def measure(folder: Path, rounds: int, jobs: int) -> list[Ratio]:
+    lines: dict[str, Ratio] = {}
     for number in range(rounds):
         print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
         for durability in ("full", "process"):
@@ -136,36 +115,11 @@ def measure(folder: Path, rounds: int, jobs: int) -> list[Line]:
             for name, rate in found[0].items():
                 full = durability == "full"
                 bar = Bar(5.0) if full and name.startswith("put to done") else None
-                line = lines.setdefault(f"{name}, {durability}", Line(f"{name}, {'FULL' if full else 'NORMAL'}", bar))
-                line.ours.append(rate)
-                line.theirs.append(found[1][name])
+                line = lines.setdefault(
+                    f"{name}, {durability}", Ratio(f"{name}, {'FULL' if full else 'NORMAL'}", "job/s", "huey", bar)
+                )
+                line.add(rate, found[1][name])
     return list(lines.values())
-
-
-def as_table(lines: list[Line]) -> str:
-    rows = [("job/s", "ours", "huey", "ratio", "bar", ""), *(line.row() for line in lines)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if at == 0 else cell.rjust(width) for at, (cell, width) in enumerate(pairs)
-        ).rstrip()
-        for pairs in (list(zip(row, widths, strict=True)) for row in rows)
-    )
-
-
-def as_data(lines: list[Line]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": line.name,
-            "unit": "job/s",
-            "ours": line.ours,
-            "huey": line.theirs,
-            "ratio": line.ratio,
-            "bar": None if line.bar is None else line.bar.value,
-            "verdict": None if line.bar is None else line.bar.verdict(line.ratio),
-        }
-        for line in lines
-    ]
 
 
 def main() -> None:
@@ -185,9 +139,9 @@ def main() -> None:
     logging.disable(logging.ERROR)
     lines = measure(options.dir, options.rounds, options.jobs)
     print(f"Queues on {kind}, beside huey {huey.__version__}, {options.jobs} jobs, {options.rounds} rounds\n")
-    print(as_table(lines))
+    print(ratios_as_table(lines))
     if options.json:
-        options.json.write_text(json.dumps(as_data(lines), indent=1) + "\n")
+        options.json.write_text(json.dumps(ratios_as_data(lines), indent=1) + "\n")
 
 
 if __name__ == "__main__":
