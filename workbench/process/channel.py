@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import CallRefused, ProcessEnded
 from workbench.loop import Home
-from workbench.process.calls import Call, Reply, fail
+from workbench.process.calls import Call, OpenCalls, Reply, fail
 from workbench.process.context import Context
 from workbench.process.drive import SYSTEM, current_owner
 from workbench.process.mailbox import Mailbox
@@ -37,7 +37,7 @@ class Channel(Context[Any, Any]):
 
     def __init__(self, name: str = "channel", *, mailbox: int | None = None, clock: Clock = SYSTEM) -> None:
         super().__init__(name, Mailbox(mailbox, self._dropped), lambda working: None, clock)
-        self._calls: set[asyncio.Future[Any]] = set()
+        self._calls: OpenCalls = {}
         self._last = False
 
     def call(self, message: Any) -> asyncio.Future[Any]:
@@ -46,9 +46,7 @@ class Channel(Context[Any, Any]):
         Raises: ProcessEnded when the channel ends first, CallRefused when no case takes the message.
         """
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._calls.add(future)
-        future.add_done_callback(self._calls.discard)
-        self._mailbox.post(Call(message, Reply(future, self._name, message)))
+        self._mailbox.post(Call(message, Reply(future, self._name, message, self._calls)))
         return future
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import CallRefused, ProcessEnded, Signal
 from workbench.loop import Home
-from workbench.process.calls import Call, Reply, fail
+from workbench.process.calls import Call, OpenCalls, Reply, fail
 from workbench.process.code import same_code
 from workbench.process.context import Context
 from workbench.process.crashes import Crash, report
@@ -83,7 +83,7 @@ class Process(Handle):
         self._definition = definition
         self._args = args
         self._clock = clock
-        self._calls: set[asyncio.Future[Any]] = set()
+        self._calls: OpenCalls = {}
         self._mailbox: Mailbox[Any] = Mailbox(definition.mailbox, self._dropped)
         self._context = self._fresh_context()
         self._restarts: Restarts | None = None
@@ -109,7 +109,9 @@ class Process(Handle):
 
     @property
     def busy(self) -> bool:
-        return self._status not in ENDED and bool(self._calls or self._context.held)
+        return self._status not in ENDED and (
+            bool(self._context.held) or not all(caller.done() for caller in self._calls)
+        )
 
     @property
     def restarts(self) -> Budget:
@@ -134,9 +136,7 @@ class Process(Handle):
                 ProcessEnded(f"{self.name} is {self._status} and takes no calls", name=self.name, status=self._status)
             )
             return future
-        self._calls.add(future)
-        future.add_done_callback(self._calls.discard)
-        self._mailbox.post(Call(message, Reply(future, self.name, message)))
+        self._mailbox.post(Call(message, Reply(future, self.name, message, self._calls)))
         return future
 
     def dispose(self) -> Awaitable[None]:
@@ -268,7 +268,8 @@ class Process(Handle):
             stay = {message.reply.future for message in self._mailbox.waiting() if type(message) is Call}
         words = f"{self.name} was replaced before it answered" if status == "replaced" else None
         words = words or f"{self.name} ended before it answered"
-        for future in self._calls - stay:
+        for future in [caller for caller in self._calls if caller not in stay]:
+            self._calls.pop(future, None)
             fail(future, error or ProcessEnded(words, name=self.name, status=status))
 
     def _publish(self, state: Any) -> None:
