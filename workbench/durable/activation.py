@@ -37,6 +37,10 @@ __all__ = ["Activation", "Callers", "Delivery"]
 Callers: TypeAlias = "dict[str, list[asyncio.Future[Any]]]"
 
 
+_NOTHING: deque[Any] = deque(maxlen=0)
+"""The inbox of who never had a message: an empty deque of its own takes as much as everything else of an idle key."""
+
+
 @dataclass(slots=True)
 class Delivery:
     """A message on its way to the body.
@@ -57,6 +61,13 @@ class Activation:
     `redeliver` is how long after an append an unacknowledged key comes due again, in seconds.
     """
 
+    __slots__ = (
+        *("_answers", "_callers", "_digests", "_handed_out", "_last_sent", "_parked", "_peek", "_self_casts", "_taker"),
+        *("_tasks", "_told", "broken", "changed", "closed", "cursor", "driver", "epoch", "held"),
+        *("in_hand", "inbox", "key", "ledger", "name", "now", "on_broken", "redeliver", "snapshot"),
+        *("store", "threads", "trunk", "version"),
+    )
+
     def __init__(
         self,
         key: str,
@@ -76,7 +87,7 @@ class Activation:
         self.version = version
         self.now = now
         self.redeliver = redeliver
-        self.inbox: deque[Delivery] = deque()
+        self.inbox: deque[Delivery] = _NOTHING
         self.in_hand: Delivery | None = None
         self.ledger: Ledger | None = None
         self.trunk: Branch | None = None
@@ -84,14 +95,14 @@ class Activation:
         self._handed_out = loaded.snapshot
         self.broken: BaseException | None = None
         self.closed = self.held = False
-        self.threads: set[ThreadFuture[Any]] = set()
+        self.threads: dict[ThreadFuture[Any], None] = {}
         self.driver: asyncio.Task[Any] | None = None
         self.on_broken: Callable[[], None] = _nothing
         self.changed: Callable[[], None] = _nothing
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[asyncio.Task[Any], None] = {}
         self._answers: dict[str, str] = {}
         self._self_casts: list[str] = []
-        self._parked: set[str] = set()
+        self._parked: dict[str, None] = {}
         self._digests: dict[str, str] = {
             call.call_id: digest(decode(call.message)) for call in loaded.open_calls if call.call_id
         }
@@ -137,6 +148,8 @@ class Activation:
     def _arrive(self, delivery: Delivery) -> None:
         """Queue a message by its number: what was posted elsewhere may be heard of before what was sent here."""
         inbox = self.inbox
+        if inbox is _NOTHING:
+            inbox = self.inbox = deque()
         at = len(inbox)
         while at and inbox[at - 1].seq > delivery.seq:
             at -= 1
@@ -309,11 +322,11 @@ class Activation:
                 f"{self.key!r} has no open call {id!r}; it was answered before, or never made", key=self.key
             )
         self._answers[id] = answer(self._digests[id], encode(value, "reply"))
-        self._parked.discard(id)
+        self._parked.pop(id, None)
 
     def park(self, id: str) -> None:
         """Keep the call open past its message."""
-        self._parked.add(id)
+        self._parked[id] = None
 
     def cast_to_self(self, text: str) -> None:
         """Log a message behind what waits, with the commit of the message in hand."""
@@ -357,13 +370,13 @@ class Activation:
     def enter(self, task: asyncio.Task[Any]) -> None:
         """A task that works for this activation and is cancelled with it; the driver's own ends by itself."""
         if task is not self.driver and task not in self._tasks:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks[task] = None
+            task.add_done_callback(self._tasks.pop)
 
     def entered(self, thread: ThreadFuture[Any]) -> None:
         """A thread that works for this activation; it cannot be stopped, only waited for."""
-        self.threads.add(thread)
-        thread.add_done_callback(self.threads.discard)
+        self.threads[thread] = None
+        thread.add_done_callback(self.threads.pop)
 
     def write_failed(self, error: BaseException) -> BaseException:
         """Break the activation because a write did not land; gives the signal that its awaits raise."""

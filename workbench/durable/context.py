@@ -69,6 +69,10 @@ class DurableReply:
 class DurableContext(Holding, Generic[M, S]):
     """The inside face of one activation."""
 
+    __slots__ = (
+        *("_activation", "_clock", "_messages", "_publish", "_requests", "cancelled", "owner", "pool", "restored"),
+    )
+
     def __init__(
         self,
         activation: Activation,

@@ -37,6 +37,8 @@ class Life:
     Raises: BadInput when the stored state is of another version and nothing migrates it; what `migrate` raises.
     """
 
+    __slots__ = ("_attempts", "_begun", "_definition", "_published", "_runtime", "activation", "context")
+
     def __init__(
         self,
         runtime: Runtime,

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Outbox", "Sent", "link", "post"]
 
+_NOTHING: deque[Any] = deque(maxlen=0)
+"""The messages of an outbox that never had one (`workbench.process.mailbox`)."""
+
 
 class Sent:
     """A message on its way. `id` is there for calls."""
@@ -42,7 +45,7 @@ class Outbox:
     __slots__ = ("_callers", "_messages")
 
     def __init__(self) -> None:
-        self._messages: deque[Sent] = deque()
+        self._messages: deque[Sent] = _NOTHING
         self._callers: Callers = {}
 
     def __len__(self) -> int:
@@ -50,6 +53,8 @@ class Outbox:
 
     def put(self, sent: Sent) -> None:
         """Keep a message."""
+        if self._messages is _NOTHING:
+            self._messages = deque()
         self._messages.append(sent)
 
     def keep(self, callers: Callers) -> None:

@@ -24,7 +24,7 @@ class Threads:
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._running: set[Future[Any] | asyncio.Task[Any]] = set()
+        self._running: dict[Future[Any] | asyncio.Task[Any], None] = {}
         self._passed: asyncio.Future[None] | None = None
         self.awaited = 0
 
@@ -33,7 +33,7 @@ class Threads:
 
     def add(self, threads: Iterable[Future[Any] | asyncio.Task[Any]]) -> None:
         """Remember what a life leaves running; a body that swallows its end is as bad as a thread."""
-        self._running.update(threads)
+        self._running.update(dict.fromkeys(threads))
 
     async def over(self) -> bool:
         """Return when all of them have finished, however they did; False when they were passed by before."""
@@ -47,7 +47,7 @@ class Threads:
                 await asyncio.wait([passed, self._finished(thread)], return_when=asyncio.FIRST_COMPLETED)
                 if passed.done():
                     return False
-                self._running.discard(thread)
+                self._running.pop(thread, None)
             return True
         finally:
             self.awaited -= 1
