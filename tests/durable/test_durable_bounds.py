@@ -158,3 +158,46 @@ async def test_what_waits_for_room_outlives_a_replacement(place: Place) -> None:
 def test_a_bound_that_cannot_be_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="mailbox"):
         gated(asyncio.Event(), **options)
+
+
+async def test_a_call_that_is_known_is_answered_however_full_it_is(place: Place) -> None:
+    gate = asyncio.Event()
+    gate.set()
+    bench = await place.open(gated(gate, mailbox=2, full="refuse"))
+    handle = bench.lookup("gated", id="a")
+    assert await handle.call("ask", id="1") == 0
+    gate.clear()
+    handle.cast(1)
+    open_call = handle.call("ask", id="2")
+
+    assert await handle.call("ask", id="1") == 0
+    again = handle.call("ask", id="2")
+    gate.set()
+
+    assert [await open_call, await again] == [1, 1]
+
+
+@pytest.mark.parametrize("full", ["wait", "refuse"])
+async def test_what_other_kernels_send_is_bounded_too(place: Place, full: str) -> None:
+    gate = asyncio.Event()
+    owner = await place.open(gated(gate, mailbox=2, full=full))
+    await owner.lookup("gated", id="a").until(lambda seen: True)
+    other = await place.open(gated(gate, mailbox=2, full=full))
+    there = other.lookup("gated", id="a")
+    await until(lambda: there.elsewhere)
+    await there.cast(1)
+    await there.cast(2)
+    third, fourth = there.cast(3), there.call("ask", id="4")
+    await place.clock.idle()
+
+    if full == "refuse":
+        for refused in (third, fourth):
+            with pytest.raises(CallRefused, match="'gated:a' has 2 messages that wait, as many as it may"):
+                await refused
+        gate.set()
+        await until(lambda: there.state == [1, 2])
+    else:
+        gate.set()
+        assert await fourth == 3
+        assert await third > 0
+        assert there.state == [1, 2, 3]

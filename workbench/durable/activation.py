@@ -162,6 +162,10 @@ class Activation:
         for delivery in list(self.inbox):
             arrived(delivery.text)
 
+    def knows(self, id: str) -> bool:
+        """Whether a call of this id is open, or has its answer: asking again logs nothing."""
+        return id in self._digests or self.store.result_now(self.key, id) is not None
+
     def call(self, message: Any, text: str, id: str) -> asyncio.Future[Any]:
         """The future of a call's answer: attached to an open one of that id, read from the journal, or logged."""
         mark = digest(message)

@@ -13,8 +13,9 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from workbench.durable.answers import check_same, hear
+from workbench.durable.posting import post_to
 from workbench.errors import ProcessEnded
-from workbench.plain import decode, digest, encode
+from workbench.plain import decode, digest
 
 if TYPE_CHECKING:
     from workbench.clock import Clock
@@ -57,10 +58,7 @@ class CallsElsewhere:
 
     async def _posted(self, process: DurableProcess, text: str, id: str) -> str | None:
         """Post the call; gives its answer if it is there already."""
-        args = encode(process.args, f"the arguments of {process.definition.name}")
-        await self._store.post(
-            process.key, text, id=id, wake=self._clock.now(), definition=process.definition.name, args=args
-        )
+        await post_to(process, self._store, self._clock, text, id)
         return self._store.result_now(process.key, id)
 
     async def _wait(self, key: str, id: str) -> str | None:

@@ -111,7 +111,7 @@ def durable(
     `key` is a template over the body's parameters, e.g. "order:{id}". `version` numbers the shape of the state;
     `migrate(state, version)` turns an older one into this one when it is loaded. A message that fails `max_attempts`
     times is set aside. `mailbox` bounds the messages in the log: above it what is sent here has to "wait" for room, and
-    its receipt with it, or is refused, as `full` says; what other kernels post is not held back. `restart` and
+    its receipt with it, or is refused, as `full` says, from any kernel. `restart` and
     `max_restarts` are those of `process`, for a body that fails outside any message; `backoff` and `window` hold for
     failed messages too: when one is delivered again is in the journal, and attempts older than the window are
     forgotten. `evict` is after how many idle seconds it leaves memory, where a sleeping one is idle: its deadline

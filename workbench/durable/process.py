@@ -21,6 +21,7 @@ from workbench.durable import inspecting
 from workbench.durable.busy import at_work, is_busy
 from workbench.durable.failures import Failures
 from workbench.durable.life import Life
+from workbench.durable.posting import no_room
 from workbench.durable.receipt import Receipt
 from workbench.durable.sending import Outbox, Sent, link, post
 from workbench.durable.standing import Standing
@@ -58,6 +59,7 @@ class DurableProcess(Standing):
         self.held_by: str | None = None
         self.threads = Threads(runtime.home)
         self._outbox = Outbox()
+        self.posting = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._epoch: int | None = None  # of the life that has not said how it ended
         self._how = self._by = ""
@@ -92,8 +94,9 @@ class DurableProcess(Standing):
             )
         shape = self.definition.shapes[0]
         text = shape.encode(message, "message")
-        if self.activation is not None and not self._how and (self.definition.mailbox is None or not self._is_full()):
-            return self.activation.call(message if shape is PLAIN else decode(text), text, id)
+        activation = self.activation
+        if activation is not None and not self._how and (not self._is_full() or activation.knows(id)):
+            return activation.call(message if shape is PLAIN else decode(text), text, id)
         return self._send(Sent(text, decode(text), id))
 
     def _send(self, sent: Sent) -> asyncio.Future[Any]:
@@ -103,11 +106,7 @@ class DurableProcess(Standing):
             link(self._post(sent), sent.future)
         else:
             if self.definition.full == "refuse" and self._is_full():
-                raise CallRefused(
-                    f"{self.key!r} has {self.definition.mailbox} messages that wait, as many as it may; nothing was "
-                    "sent, send it again later",
-                    key=self.key,
-                )
+                raise no_room(self)
             self._outbox.put(sent)
             self.start()
         return sent.future

@@ -10,8 +10,8 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from workbench.durable.posting import post_to
 from workbench.errors import ProcessEnded
-from workbench.plain import encode
 from workbench.process.calls import fail
 
 if TYPE_CHECKING:
@@ -95,15 +95,7 @@ def post(sent: Sent, process: DurableProcess, runtime: Runtime) -> asyncio.Futur
     """Post a message to a process that lives on another host: the number of a cast, the answer to a call."""
     if sent.id is not None:
         return asyncio.ensure_future(runtime.elsewhere.call(process, sent.message, sent.text, sent.id))
-    return asyncio.ensure_future(
-        runtime.store.post(
-            process.key,
-            sent.text,
-            wake=runtime.clock.now(),
-            definition=process.definition.name,
-            args=encode(process.args, f"the arguments of {process.definition.name}"),
-        )
-    )
+    return asyncio.ensure_future(post_to(process, runtime.store, runtime.clock, sent.text))
 
 
 def link(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:

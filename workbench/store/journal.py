@@ -287,13 +287,14 @@ class Inbox(Protocol):
         wake: float | None = None,
         definition: str | None = None,
         args: str | None = None,
+        most: int | None = None,
     ) -> Awaitable[int]:
         """Add a message without an epoch.
 
         A key that no live host owns gets it in its log at once; else its owner moves it there.
 
         Wakes the key at `wake` if it has no wake. With `id` a second post of the same id adds nothing. Gives a number
-        above 0.
+        above 0; 0 when `most` messages are not acknowledged already, and then nothing was added.
         """
         ...
 

@@ -273,8 +273,13 @@ class MemoryStore:
         wake: float | None = None,
         definition: str | None = None,
         args: str | None = None,
+        most: int | None = None,
     ) -> asyncio.Future[int]:
         """Add a message without an epoch."""
+        line = self._make(key)
+        known = id is not None and id in line.calls
+        if most is not None and not known and line.last_seq - line.cursor + len(line.inbox) >= most:
+            return self._done(0)
         return self._done(self.post_now(key, message, id=id, wake=wake, definition=definition, args=args))
 
     def post_now(

@@ -281,6 +281,11 @@ class PostsTwice(MemoryStore):
         return super().post_now(key, message, **options)
 
 
+class TakesEveryPost(MemoryStore):
+    def post(self, key: str, message: str, *, most: int | None = None, **options: Any) -> Any:  # type: ignore[override]
+        return super().post(key, message, **options)
+
+
 class ForgetsWhatAKeyIs(MemoryStore):
     async def keys(self, *, definition: str | None = None) -> list[KeyInfo]:
         return [replace(info, definition="") for info in await super().keys()]
@@ -421,6 +426,7 @@ BROKEN: dict[type[MemoryStore], str] = {
     LeavesItsWorkBehind: "what_a_host_that_left_had_unfinished_is_due_at_once",
     DecidesTwice: "the_first_decision_stands",
     PostsTwice: "one_id_is_posted_once",
+    TakesEveryPost: "a_post_beyond_the_bound_adds_nothing",
     ForgetsWhatAKeyIs: "keys_are_listed_with_what_is_known_of_them",
     FindsNewestFirst: "records_are_found_oldest_first",
     ListsTheLettersOfOneKey: "letters_are_listed_across_keys",

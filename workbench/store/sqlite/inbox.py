@@ -23,6 +23,7 @@ __all__ = ["collect", "move", "post"]
 
 FIND_CALL = "SELECT seq FROM answers WHERE key = ? AND call_id = ?"
 OPEN_CALL = "INSERT INTO answers (id, key, call_id, seq) VALUES (?, ?, ?, ?)"
+COUNT = "SELECT count(*) FROM inbox WHERE key = ?"
 WAITS = "SELECT 1 FROM inbox WHERE key = ? LIMIT 1"
 PUT = "INSERT INTO inbox (id, key, at, call_id, message) VALUES (?, ?, ?, ?, ?)"
 READ = "SELECT call_id, message, dead FROM inbox WHERE key = ? ORDER BY id"
@@ -31,9 +32,16 @@ IS_LOGGED = "SELECT 1 FROM answers WHERE key = ? AND call_id = ? AND (message IS
 
 
 def post(
-    key: str, member: Member, message: str, id: str | None, wake: float | None, definition: str | None, args: str | None
+    key: str,
+    member: Member,
+    message: str,
+    id: str | None,
+    wake: float | None,
+    definition: str | None,
+    args: str | None,
+    most: int | None = None,
 ) -> Job[int]:
-    """Add a message without an epoch; gives its number.
+    """Add a message without an epoch; gives its number, or 0 when `most` are not acknowledged already.
 
     With `id`, a second post of the same id adds nothing and gives the first number.
     """
@@ -45,6 +53,8 @@ def post(
         if id is not None and (first := ledger.sql(FIND_CALL, (known.id, id)).fetchone()):
             number: int = first[0]
             return number
+        if most is not None and known.last_seq - known.cursor + ledger.sql(COUNT, (known.id,)).fetchone()[0] >= most:
+            return 0
         if live_owner(ledger, known, member) or ledger.sql(WAITS, (known.id,)).fetchone():
             return _leave(ledger, known, message, id, wake)
         return ledger.log(known, 0, message, id, wake)

@@ -247,9 +247,10 @@ class SQLiteStore:
         wake: float | None = None,
         definition: str | None = None,
         args: str | None = None,
+        most: int | None = None,
     ) -> Awaitable[int]:
         """Add a message without an epoch."""
-        return self._job(inbox.post(checked(key), self._member, message, id, wake, definition, args))
+        return self._job(inbox.post(checked(key), self._member, message, id, wake, definition, args, most))
 
     def post_now(
         self,

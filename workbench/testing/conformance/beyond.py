@@ -313,3 +313,20 @@ async def a_reader_sees_whole_commits(open_store: Open, clock: ManualClock) -> N
 
 async def _finished(write: Awaitable[object]) -> None:
     await write
+
+
+@law
+async def a_post_beyond_the_bound_adds_nothing(open_store: Open, clock: ManualClock) -> None:
+    """Without it, a key whose owner is slow is posted to without end."""
+    ours, theirs = await open_store(), await open_store()
+    epoch = await begin(ours, "order:1")
+    first = await ours.append("order:1", epoch, '"one"')
+
+    posted = await theirs.post("order:1", '"two"', id="call-2", most=2)
+    refused = await theirs.post("order:1", '"three"', id="call-3", most=2)
+
+    assert (posted > 0, refused) == (True, 0)
+    assert await theirs.post("order:1", '"two"', id="call-2", most=2) == posted
+    assert {logged.message for logged in await ours.collect("order:1", epoch)} == {'"two"'}
+    await ours.commit("order:1", epoch, Commit("1", 0, first))
+    assert await theirs.post("order:1", '"three"', id="call-3", most=3) > 0

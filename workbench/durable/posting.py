@@ -1,0 +1,59 @@
+"""Posting: a message on its way to a key that lives elsewhere, which may have no room for it.
+
+A key with a bound has one post of this bench on its way at a time, so that those who wait keep their order. Whoever
+waits for room looks again when the store changed, and not before. Source: PROCESSES B.2 (10).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.errors import CallRefused
+from workbench.plain import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from workbench.clock import Clock
+    from workbench.durable.process import DurableProcess
+    from workbench.store.journal import Store
+
+__all__ = ["no_room", "post_to"]
+
+
+def post_to(process: DurableProcess, store: Store, clock: Clock, text: str, id: str | None = None) -> Awaitable[int]:
+    """Post a message, when there is room; gives its number. Raises: CallRefused when the key refuses."""
+    bound = process.definition.mailbox
+    return _post(process, store, clock, text, id, None) if bound is None else _in_turn(process, store, clock, text, id)
+
+
+def _post(
+    process: DurableProcess, store: Store, clock: Clock, text: str, id: str | None, most: int | None
+) -> Awaitable[int]:
+    return store.post(
+        process.key,
+        text,
+        id=id,
+        wake=clock.now(),
+        definition=process.definition.name,
+        args=encode(process.args, f"the arguments of {process.definition.name}"),
+        most=most,
+    )
+
+
+async def _in_turn(process: DurableProcess, store: Store, clock: Clock, text: str, id: str | None) -> int:
+    async with process.posting:
+        while not (number := await _post(process, store, clock, text, id, process.definition.mailbox)):
+            if process.definition.full == "refuse":
+                raise no_room(process)
+            await process.states.change()
+        return number
+
+
+def no_room(process: DurableProcess) -> CallRefused:
+    """The refusal of a message for which there is no room."""
+    return CallRefused(
+        f"{process.key!r} has {process.definition.mailbox} messages that wait, as many as it may; nothing was sent, "
+        "send it again later",
+        key=process.key,
+    )
