@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
-from jobs import ask
-from places import Place
+import pytest
+from jobs import ask, running
+from places import Place, until
 
-from workbench.errors import BadInput
+from workbench.errors import BadInput, ProcessEnded
 
 
 async def test_functions_without_a_key_are_called_without_one(place: Place) -> None:
@@ -72,6 +74,34 @@ async def test_a_lambda_that_gives_a_coroutine_is_awaited(place: Place) -> None:
         return await ctx.step("fetch", lambda key: fetch("done"))
 
     assert await ask(place, handler) == "DONE"
+
+
+async def test_a_coroutine_that_a_thread_gives_after_a_kill_is_closed_unseen(place: Place) -> None:
+    gate, began, made = threading.Event(), threading.Event(), []
+
+    async def work() -> int:
+        return 1
+
+    def given() -> Any:
+        began.set()
+        gate.wait(20)
+        made.append(work())
+        return made[0]
+
+    async def handler(ctx, message):
+        return await ctx.step("work", lambda: given())
+
+    bench = await place.open(running(handler))
+    handle = bench.lookup("job", id="a")
+    await handle.cast("not a call")
+    answer = handle.call("go", id="1")
+    await until(began.is_set)
+    await handle.kill()
+    gate.set()
+    await until(lambda: made and made[0].cr_frame is None)
+
+    with pytest.raises(ProcessEnded):
+        await answer
 
 
 async def test_a_lambda_that_makes_a_task_is_told_to_be_async(place: Place) -> None:

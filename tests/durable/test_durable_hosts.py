@@ -331,7 +331,7 @@ async def test_a_key_is_taken_also_while_it_is_being_asked_for(place: Place) -> 
     assert two.lookup("counter", id="a", take=True) is there
 
     assert await asyncio.wait_for(there.call(10, id="x"), 20) == 11
-    assert there.activation is not None
+    await until(lambda: there.activation is not None)
 
 
 async def test_taking_what_lives_here_changes_nothing(place: Place) -> None:

@@ -105,12 +105,22 @@ def call_with_key(
     if face.is_async:
         called: Awaitable[Any] = function(*args)
         return called
-    return _through_a_thread(in_thread(function, args, name, pool, entered))
+    return _through_a_thread(_submitted(function, args, name, pool, entered))
 
 
-async def _through_a_thread(called: Awaitable[Any]) -> Any:
-    value = await called
+async def _through_a_thread(thread: Future[Any]) -> Any:
+    try:
+        value = await asyncio.wrap_future(thread)
+    except asyncio.CancelledError:
+        thread.add_done_callback(_for_nobody)
+        raise
     return await value if inspect.isawaitable(value) else value
+
+
+def _for_nobody(thread: Future[Any]) -> None:
+    """Close the coroutine that a thread gave when nobody waited for it any more."""
+    if not thread.cancelled() and thread.exception() is None and inspect.iscoroutine(value := thread.result()):
+        value.close()
 
 
 def in_thread(
@@ -121,9 +131,19 @@ def in_thread(
     entered: Callable[[Future[Any]], None],
 ) -> Awaitable[Any]:
     """Run a plain function in the pool with the caller's context variables."""
+    return asyncio.wrap_future(_submitted(function, args, name, pool, entered))
+
+
+def _submitted(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    name: str,
+    pool: Executor,
+    entered: Callable[[Future[Any]], None],
+) -> Future[Any]:
     future = pool.submit(copy_context().run, _guarded, function, args, name)
     entered(future)
-    return asyncio.wrap_future(future)
+    return future
 
 
 def _guarded(function: Callable[..., Any], args: tuple[Any, ...], name: str) -> Any:
