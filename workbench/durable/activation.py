@@ -63,7 +63,7 @@ class Activation:
 
     __slots__ = (
         *("_answers", "_callers", "_digests", "_handed_out", "_last_sent", "_parked", "_peek", "_self_casts", "_taker"),
-        *("_tasks", "_told", "broken", "changed", "closed", "cursor", "driver", "epoch", "held"),
+        *("_tasks", "_told", "_unlogged", "broken", "changed", "closed", "cursor", "driver", "epoch", "held"),
         *("in_hand", "inbox", "key", "ledger", "name", "now", "on_broken", "redeliver", "snapshot"),
         *("store", "threads", "trunk", "version"),
     )
