@@ -2,6 +2,7 @@
 # make lab    JupyterLab on the lessons
 # make test   everything that is checked, as CI checks it
 # make lint   style, types, imports
+# make bench  every benchmark beside its peers, and the picture of it (some ten minutes on a machine with nothing else to do)
 #
 # What is installed goes into .venv; a stamp file there says so, and nothing is installed twice. As root, make test also
 # brings Chromium and PostgreSQL from the system's packages.
@@ -19,7 +20,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml hatch_build.py widgets/build.mjs widgets/package.json widgets/package-lock.json $(shell find widgets/src -type f)
 PYTEST_ARGS ?=
 
-.PHONY: help demo lab test lint format types imports widgets-test pytest machine clean
+.PHONY: help demo lab test bench lint format types imports widgets-test pytest machine clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | sed '/^$$/q'
@@ -31,6 +32,9 @@ lab: $(VENV)/.lab
 	@$(BIN)/workbench lab
 
 test: lint widgets-test pytest
+
+bench: $(VENV)/.bench
+	@$(BIN)/python benchmarks/run_all.py --picture docs/speed
 
 lint: $(VENV)/.test
 	@echo "· style"
@@ -76,6 +80,11 @@ $(VENV)/.test: $(SOURCES) | $(BIN)/python
 	@echo "· the workbench and what its tests need (a minute or two the first time)"
 	$(PIP) --editable '.[test]'
 	touch $(VENV)/.core $(VENV)/.lab $@
+
+$(VENV)/.bench: $(SOURCES) | $(BIN)/python
+	@echo "· the workbench and the peers of its benchmarks (a minute or two the first time)"
+	$(PIP) --editable '.[bench]'
+	touch $(VENV)/.core $@
 
 widgets/node_modules/.installed: widgets/package-lock.json | $(VENV)/.test
 	@echo "· front-end packages"
