@@ -8,18 +8,22 @@ the controls.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
 
-from workbench import Agent, Call, ToolContext, Workbench, durable, models, tool
+from workbench import Agent, Call, Retry, ToolContext, Workbench, durable, models, tool
 from workbench.durable.runtime import Runtime
 from workbench.durable.steps import Ledger
 from workbench.errors import RunError
 from workbench.store.sqlite.keeper import SQLiteStore
 from workbench.store.sqlite.ledger import Ledger as Writes
+
+mills: Workbench
 
 
 def is_first() -> bool:
@@ -125,6 +129,35 @@ async def fuse(ctx: Any, name: str) -> Any:
         yield state
 
 
+def crush(key: str) -> None:
+    """Take the process down as the kernel's memory killer does, from the thread of a step."""
+    note("effects", f"crush {key}")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def nobody_answers() -> None:
+    raise OSError("nobody answers")
+
+
+@durable(key="mill:{name}")
+async def mill(ctx: Any, name: str) -> Any:
+    """Is killed in a step, or is at rest: asleep, in the back-off of a step, or waiting for another mill."""
+    state = ctx.restored or []
+    yield state
+    async for message in ctx:
+        match message:
+            case "crush":
+                await ctx.step("crush", crush)
+            case "try":
+                await ctx.step("call", nobody_answers, retry=Retry(times=3, backoff=1e6, longest=1e6))
+            case {"ask": other}:
+                await ctx.call("ask", mills.lookup(mill, name=other), "sleep")
+            case Call("sleep", _):
+                await ctx.sleep("long", 1e6)
+        state = [*state, message]
+        yield state
+
+
 def do_without() -> None:
     """Take the part of the runtime away that this life does without."""
     part = os.environ.get("WITHOUT")
@@ -211,6 +244,38 @@ async def fuse_life() -> None:
         await good.until(lambda state: state == ["one"])
         dead = await bench.store.dead("fuse:bad")
         tell(state=bad.state, dead=[[letter.seq, json.loads(letter.message), letter.error] for letter in dead])
+
+
+async def mill_life() -> None:
+    """Crush in one mill, and use it for something else afterwards."""
+    global mills
+    first = is_first()
+    async with Workbench.open("agents.db", mill) as mills:
+        a = mills.lookup(mill, name="a")
+        if first:
+            a.cast("crush")
+            await a.cast("after")
+        await a.until(lambda state: "after" in state)
+        (letter,) = mills.dead_letters
+        tell(state=a.state, dead=[letter.seq, letter.message, letter.error, letter.attempts])
+
+
+async def rest_life() -> None:
+    """Have three mills at rest, each in its way."""
+    global mills
+    first = is_first()
+    async with Workbench.open("agents.db", mill) as mills:
+        if first:
+            await mills.lookup(mill, name="asks").cast({"ask": "sleeps"})
+            await mills.lookup(mill, name="tries").cast("try")
+        while {"sleep", "try", "wait"} - {
+            entry.kind for name in ("asks", "sleeps", "tries") for entry in mills.store.history_now(f"mill:{name}")
+        }:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)  # whatever else might be begun
+        stop("resting")
+        kinds = [e.kind for name in ("asks", "sleeps", "tries") for e in mills.store.history_now(f"mill:{name}")]
+        tell(state=None, kinds=sorted(set(kinds)), dead=len(mills.dead_letters))
 
 
 async def ship_life() -> None:

@@ -45,6 +45,29 @@ def test_a_message_that_takes_the_process_down_is_set_aside_after_three_deaths(t
     assert end["state"] == ["after"]
 
 
+def test_a_step_that_has_its_process_killed_is_set_aside_after_three_deaths(tmp_path: Path) -> None:
+    deaths = [run_program(tmp_path, "mill_life") for _ in range(3)]
+
+    assert deaths == [-9, -9, -9]
+    assert run_program(tmp_path, "mill_life") == 0
+    end = left(tmp_path)
+    assert end["effects"] == {"crush mill:a#1##crush#0": 3}
+    assert end["dead"] == [1, "crush", "its host died while it was handled, 3 times", 3]
+    assert end["state"] == ["after"]
+
+
+def test_ten_kills_of_what_is_at_rest_set_nothing_aside(tmp_path: Path) -> None:
+    for _ in range(10):
+        kill_program_at(tmp_path, "rest_life", "resting")
+
+    assert run_program(tmp_path, "rest_life") == 0
+
+    end = left(tmp_path)
+    assert end["dead"] == 0
+    assert "attempt" not in end["kinds"]
+    assert {"sleep", "try", "wait"} <= set(end["kinds"])
+
+
 async def test_a_call_cut_after_its_effect_is_interrupted_and_the_model_is_told(tmp_path: Path) -> None:
     await killed_at(tmp_path, "ship_life", "inside-ship")
 
