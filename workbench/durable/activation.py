@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from workbench.durable.answers import answer, check_same, failure, for_caller, hear
 from workbench.durable.drifts import choices_of, replace_all
 from workbench.durable.steps import Branch, Ledger
-from workbench.errors import CallRefused, Disposed, Fenced, StepMisuse, StoreBroken
+from workbench.errors import CallRefused, Disposed, Fenced, StepMisuse, StoreBroken, StoreError
 from workbench.plain import decode, digest, encode
 from workbench.process.mailbox import PAUSE
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
@@ -291,6 +292,9 @@ class Activation:
         commit = Commit(snapshot, self.version, delivery.seq, tuple(answers.items()), dead, self.due_again(), casts)
         try:
             numbers = await self.store.commit(self.key, self.epoch, commit)
+        except asyncio.CancelledError:
+            await self._release_what_landed(answers)
+            raise
         except (Exception, Fenced) as error:
             raise self.write_failed(error) from error
         self.cursor = delivery.seq
@@ -302,6 +306,14 @@ class Activation:
         for id, envelope in answers.items():
             self._release(id, envelope)
         self.changed()
+
+    async def _release_what_landed(self, answers: dict[str, str]) -> None:
+        """The body was told to end while its commit was landing: what that recorded is heard all the same."""
+        with suppress(StoreError):  # who does not hear is told to call again
+            await self.store.steps(self.key, self.cursor + 1)  # a read waits for what was written before it
+            for id in answers:
+                if (envelope := self.store.result_now(self.key, id)) is not None:
+                    self._release(id, envelope)
 
     def _log_self_casts(self) -> None:
         casts, self._self_casts = self._self_casts, []

@@ -77,6 +77,7 @@ async def due_gives_the_earliest_first_and_at_most_limit(open_store: Open, clock
     for key, wake_at in (("c", now + 1), ("a", now + 3), ("b", now + 2)):
         await store.append(key, await begin(store, key), '"add"', wake_at=wake_at)
 
+    assert await store.due(now + 5, now + 60, 0) == []
     assert await store.due(now + 5, now + 60, 2) == ["c", "b"]
     assert await store.due(now + 5, now + 60, 2) == ["a"]
 
