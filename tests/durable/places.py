@@ -89,13 +89,14 @@ class Place:
         if runtime._unwatch is not None:
             runtime._unwatch()
         tasks = [process._task for process in runtime._handles.values()] + [runtime._scheduler]
-        for task in tasks:
-            if task is not None:
-                task.cancel()
         runtime.pool.shutdown(wait=False, cancel_futures=True)
         bench.closed = True
         self.benches.remove(bench)
-        await settle()
+        for _ in range(3):  # one that ends asks the dead store for something else, and waits for that
+            for task in tasks:
+                if task is not None:
+                    task.cancel()
+            await settle()
         inner = store.inner
         if isinstance(inner, SQLiteStore):
             await inner._disconnect()
