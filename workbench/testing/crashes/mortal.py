@@ -1,7 +1,7 @@
 """A store that dies: after so many operations nothing that it is asked for lands or returns any more.
 
-- An operation is a verb that a durable process or its host relies on; reads that only look do not count, and `due`
-  counts when it gave a key.
+- An operation is a verb of the store that is awaited; those that only look do not count, and `due` counts when it gave
+  a key. What the store has beside its verbs (queues, topics) does not die with it.
 - The last operation lands. Whether its caller hears of it is part of the death.
 - A stalled store holds what it is asked for, as a host whose machine was suspended would, until it is woken.
 - Asked `slowly`, each answer comes a turn of the loop later.
@@ -23,18 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Death", "Mortal"]
 
-COUNTED = frozenset(
-    (
-        *("load", "append", "pending", "put_step", "steps", "commit", "register", "claim", "release", "renew"),
-        *("post", "collect", "put_record", "decide_record", "requeue_letter", "discard_letter"),
-    )
-)
 LOOKS = frozenset(
     (
-        *("result", "due", "posted", "get_record", "find_records", "keys", "key_info", "history", "activations"),
-        *("dead", "prune"),
+        *("result", "due", "posted", "taken", "get_record", "find_records", "keys", "key_info", "history"),
+        *("activations", "dead", "prune"),
     )
 )
+"""Verbs that do not count."""
+PASSED = frozenset(("open", "close", "watch"))
+FORCED = frozenset(("begin", "claim"))
 LAST_TURNS = 20
 """Turns of the loop that the host has after an operation that it still hears of."""
 
@@ -74,9 +71,11 @@ class Mortal:
 
     def __getattr__(self, name: str) -> Any:
         operation = getattr(self.inner, name)
-        if name == "claim" and self._takes_over:
-            return self._mortal(name, lambda key, **_: operation(key, force=True))
-        return self._mortal(name, operation) if name in COUNTED or name in LOOKS else operation
+        if not callable(operation) or name in PASSED or name.endswith("_now"):
+            return operation
+        if self._takes_over and name in FORCED:
+            return self._mortal(name, lambda *args, **named: operation(*args, **{**named, "force": True}))
+        return self._mortal(name, operation)
 
     def post_now(self, *args: Any, **named: Any) -> int:
         """`Inbox.post_now`. Raises: StoreError when it is dead."""
@@ -107,7 +106,7 @@ class Mortal:
                 return _nothing(name)
             if self._state == "dead":
                 return self._hold(lambda: operation(*args, **named))
-            last = self._counted(name) if name in COUNTED else None
+            last = None if name in LOOKS else self._counted(name)
             landed = self._done(lambda: operation(*args, **named))
             if name == "due":
                 landed.add_done_callback(self._saw_due)
