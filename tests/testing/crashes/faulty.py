@@ -5,18 +5,36 @@ Each has one fault of the kind that only a crash shows. `FAULTY` says which prom
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from workbench.store.journal import Commit, StepRecord
+from workbench.store.journal import Begun, Commit, StepRecord
 from workbench.store.memory import MemoryStore
 from workbench.store.sqlite.keeper import SQLiteStore
 
 
-class ForgetsTheSteps(MemoryStore):
+class _ForgetsTheSteps:
     """The journal is never looked at: what was recorded is done again."""
 
     async def steps(self, key: str, seq: int) -> list[StepRecord]:
-        return [record for record in await super().steps(key, seq) if record.kind == "attempt"]
+        return _attempts(await super().steps(key, seq))  # type: ignore[misc]
+
+    async def begin(self, key: str, definition: str, args: str, **options: Any) -> Begun:
+        begun = await super().begin(key, definition, args, **options)  # type: ignore[misc]
+        return replace(begun, head=tuple(_attempts(begun.head)))
+
+
+def _attempts(records: Sequence[StepRecord]) -> list[StepRecord]:
+    return [record for record in records if record.kind == "attempt"]
+
+
+class ForgetsTheSteps(_ForgetsTheSteps, MemoryStore):
+    pass
+
+
+class ForgetsTheStepsOfAFile(_ForgetsTheSteps, SQLiteStore):
+    """For processes that are killed."""
 
 
 class FencesNobody(MemoryStore):
@@ -91,10 +109,3 @@ FAULTY: dict[type[MemoryStore], str] = {
     CommitsWithoutTheState: "the_end_is_that_of_the_undisturbed_run",
     KeepsNoStep: "a_recorded_step_is_not_repeated",
 }
-
-
-class ForgetsTheStepsOfAFile(SQLiteStore):
-    """`ForgetsTheSteps`, for processes that are killed."""
-
-    async def steps(self, key: str, seq: int) -> Any:
-        return [record for record in await super().steps(key, seq) if record.kind == "attempt"]
