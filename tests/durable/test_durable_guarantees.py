@@ -143,7 +143,7 @@ async def test_sleeps_leave_nothing_behind(place: Place) -> None:
 
     await until(lambda: waiting(place) == alone)
     assert woken == [(message, nap) for message in (1, 2, 3) for nap in range(3)]
-    assert handle.activation._tasks == set()
+    assert not handle.activation._tasks
 
 
 async def test_messages_behind_an_interrupted_one_come_again_with_it(place: Place) -> None:
