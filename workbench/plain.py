@@ -5,6 +5,7 @@
   its path before anything is written.
 - A tag is `{"$": name, "v": …}`; a dict that has the key "$" itself is written as its pairs, so no data can pass for a
   tag.
+- A time keeps the name of its zone, not only its offset; a zone without a name that comes back is refused.
 - Decoding calls nothing but the constructors in this file: stored data can never import or run anything.
 - A model, dataclass or Enum needs a declared type to come back (`Shape`); the text says so, and reads as plain data
   without it.
@@ -20,6 +21,7 @@ import hashlib
 import json
 import typing
 import uuid
+import zoneinfo
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
@@ -174,6 +176,8 @@ def _tagged(value: Any, path: str, depth: int) -> Any:
     if kind is set:
         items = [_tagged(item, f"{path}{{…}}", depth - 1) for item in value]
         return {"$": "set", "v": sorted(items, key=_write_sorted)}
+    if kind is dt.datetime:
+        return {"$": "datetime", "v": _moment(value, path)}
     if kind in _TO_TEXT:
         return {"$": _TO_TEXT[kind][0], "v": _TO_TEXT[kind][1](value)}
     raise NotPlain(_advice(value, path), path=path, found=kind.__qualname__)
@@ -223,7 +227,6 @@ SECOND = " again"
 """What follows a time that the clocks showed for the second time that night."""
 
 _TO_TEXT: dict[type, tuple[str, Callable[[Any], Any]]] = {
-    dt.datetime: ("datetime", lambda value: value.isoformat() + (SECOND if value.fold else "")),
     dt.date: ("date", dt.date.isoformat),
     dt.timedelta: ("timedelta", _seconds),
     Decimal: ("decimal", str),
@@ -245,10 +248,35 @@ _FROM_TAG: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def _moment(value: dt.datetime, path: str) -> str:
+    """The text of a time as RFC 9557 writes it: its zone is named behind its offset. Raises: NotPlain."""
+    zone, name = value.tzinfo, ""
+    if type(zone) is zoneinfo.ZoneInfo and zone.key:
+        name = f"[{zone.key}]"
+    elif zone is not None and zone.utcoffset(None) is None:
+        found = type(zone).__name__
+        raise NotPlain(
+            f"{path} is a time in {found}, a zone that cannot come back; use zoneinfo.ZoneInfo or UTC",
+            path=path,
+            found=found,
+        )
+    return value.isoformat() + name + (SECOND if value.fold else "")
+
+
 def _datetime(text: str) -> dt.datetime:
-    if text.endswith(SECOND):
-        return dt.datetime.fromisoformat(text.removesuffix(SECOND)).replace(fold=1)
-    return dt.datetime.fromisoformat(text)
+    fold = text.endswith(SECOND)
+    moment, _, zone = text.removesuffix(SECOND).partition("[")
+    value = dt.datetime.fromisoformat(moment)
+    if zone:
+        if zone[-1] != "]" or zone[:-1] not in _zones():  # of names that are no zone, no file is looked for
+            raise ValueError(f"there is no time zone {zone[:-1]!r} here")
+        value = value.replace(tzinfo=zoneinfo.ZoneInfo(zone[:-1]))
+    return value.replace(fold=1) if fold else value
+
+
+@lru_cache(maxsize=1)
+def _zones() -> set[str]:
+    return zoneinfo.available_timezones()
 
 
 def _untag(value: dict[str, Any]) -> Any:
