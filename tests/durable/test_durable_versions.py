@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import types
 from typing import Any
 
 import pytest
@@ -9,6 +13,7 @@ from places import Place, until
 from pydantic import BaseModel
 
 from workbench import Call, DurableContext, durable
+from workbench.durable.fingerprint import fingerprint
 from workbench.errors import BadInput
 
 
@@ -129,6 +134,44 @@ async def test_a_key_whose_migration_fails_is_blocked_until_one_works(place: Pla
 
     await until(lambda: handle.state == {"cents": 50})
     assert bench.blocked == {}
+
+
+async def test_the_code_that_each_life_ran_is_kept_with_its_key(place: Place) -> None:
+    def one(word: str) -> Any:
+        @durable(key="coded:{id}", name="coded")
+        async def body(ctx, id: str):
+            yield "old"
+
+        @durable(key="coded:{id}", name="coded")
+        async def other(ctx, id: str):
+            yield "new"
+
+        return body if word == "old" else other
+
+    for word in ("old", "old", "new"):
+        bench = await place.open(one(word))
+        handle = bench.lookup("coded", id="a")
+        await until(lambda: handle.status == "done")  # noqa: B023 - waited for in this turn
+        assert handle.code == one(word).code
+        await place.crash(bench)
+
+    codes = [life.code for life in (await place.open(worker=False)).store.activations_now("coded:a")]
+    assert codes[0] == codes[1] != codes[2]
+    assert all(len(code) == 12 for code in codes)
+
+
+def test_a_fingerprint_is_of_the_lines_and_the_same_in_every_process() -> None:
+    lines = "def f(x):\n    return x in {'a', 'b', 'c'} and (lambda y: y + 1)(2)\n"
+    script = f"from workbench.durable.fingerprint import fingerprint\n\n# elsewhere\n{lines}print(fingerprint(f))"
+    ran = [
+        subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True)
+        for seed in ("1", "2")
+    ]
+    one = types.FunctionType(compile(lines, "here", "exec").co_consts[0], {})
+
+    assert [process.stdout.decode().strip() for process in ran] == [fingerprint(one)] * 2
+    assert fingerprint(one) != fingerprint(lambda x: x)
+    assert fingerprint(print) is None
 
 
 async def test_a_null_state_is_restored_as_one(place: Place) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from workbench.durable.fingerprint import fingerprint
 from workbench.durable.keys import KeyMaker, key_maker
 from workbench.errors import BadInput
 from workbench.plain import decode
@@ -64,6 +65,7 @@ class DurableDefinition(Definition):
                 f"found {mailbox!r} and {full!r}"
             )
         self.full = full
+        self.code = fingerprint(body)
         self.version = version
         self.migrate = migrate
         self.max_attempts = max_attempts

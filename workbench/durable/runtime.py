@@ -157,11 +157,11 @@ class Runtime:
         Raises: BadInput when the key is something else.
         """
         text = encode(args, f"the arguments of {definition.name}")
-        begun = await self.store.begin(key, definition.name, text, force=force)
+        begun = await self.store.begin(key, definition.name, text, force=force, code=definition.code)
         if (begun.definition, begun.args) == (definition.name, text):
             return begun
         if begun.definition == definition.name and digest(decode(begun.args)) == digest(args):  # in another order
-            return await self.store.begin(key, begun.definition, begun.args, force=force)
+            return await self.store.begin(key, begun.definition, begun.args, force=force, code=definition.code)
         raise BadInput(
             f"the key {key!r} belongs to {begun.definition}({decode(begun.args)!r}) "
             f"and is asked for as {definition.name}({args!r}); make the key from all arguments that tell them apart"

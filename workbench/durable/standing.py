@@ -75,6 +75,12 @@ class Standing(Handle):
         return None if (info := self._info()) is None else info.owner
 
     @property
+    def code(self) -> str | None:
+        """The fingerprint of the code that the newest life ran, as it is committed."""
+        lives = self._runtime.store.activations_now(self.key)
+        return lives[-1].code if lives else None
+
+    @property
     def dead_letters(self) -> DeadLetters:
         """The messages of this key that were set aside and wait to be decided."""
         return DeadLetters(self._runtime, self.key)

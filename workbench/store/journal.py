@@ -237,10 +237,12 @@ class Begun:
 class Claims(Protocol):
     """Who owns a key. `load` is called only under a claim."""
 
-    def begin(self, key: str, definition: str, args: str, *, force: bool = False) -> Awaitable[Begun]:
+    def begin(
+        self, key: str, definition: str, args: str, *, force: bool = False, code: str | None = None
+    ) -> Awaitable[Begun]:
         """Register the key, claim it and begin a life of it, with what it has to do, in one transaction.
 
-        `force` takes it from another live host.
+        `force` takes it from another live host. `code` is kept with the life.
         """
         ...
 
@@ -325,7 +327,10 @@ class Inbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """One life of a key. `how` is None while it lives, or when its host died before it could say."""
+    """One life of a key. `how` is None while it lives, or when its host died before it could say.
+
+    `code` is the fingerprint of the code that it ran, if that was told.
+    """
 
     epoch: int
     host: str
@@ -333,6 +338,7 @@ class Activation:
     ended_at: float | None
     how: str | None
     by: str | None
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

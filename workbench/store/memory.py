@@ -228,7 +228,9 @@ class MemoryStore:
         ]
         return list(dict.fromkeys(key for _, key in sorted(lives)))
 
-    def begin(self, key: str, definition: str, args: str, *, force: bool = False) -> asyncio.Future[Begun]:
+    def begin(
+        self, key: str, definition: str, args: str, *, force: bool = False, code: str | None = None
+    ) -> asyncio.Future[Begun]:
         """Register, claim and load, with what there is to do."""
         stored = self.register(key, definition, args).result()
         if stored != (definition, args):
@@ -239,6 +241,8 @@ class MemoryStore:
         loaded = self.load(key).result()
         self.collect(key, loaded.epoch).result()
         line = self._look(key)
+        id, life = line.lives[-1]
+        line.lives[-1] = (id, replace(life, code=code))
         waiting = tuple(logged for logged in line.log if logged.seq > line.cursor)
         head = tuple(line.steps.get(waiting[0].seq, ())) if waiting else ()
         asks = any(record.key == key and record.status == "pending" for record in self._room.records.values())

@@ -33,7 +33,7 @@ READ = """
 """
 
 
-def begin(key: str, definition: str, args: str, member: Member, *, force: bool) -> Job[Begun]:
+def begin(key: str, definition: str, args: str, member: Member, *, force: bool, code: str | None) -> Job[Begun]:
     """Register the key, claim it and begin a life of it, with what it has to do."""
 
     def job(ledger: Ledger) -> Begun:
@@ -47,7 +47,8 @@ def begin(key: str, definition: str, args: str, member: Member, *, force: bool) 
         if host is not None:
             return Begun(definition, args, host)
         version, snapshot = read_state(ledger.connection, known)
-        loaded = live(ledger, known, member, tuple(life), Loaded(0, snapshot, version), parked=bool(parked))
+        before = Loaded(0, snapshot, version)
+        loaded = live(ledger, known, member, tuple(life), before, parked=bool(parked), code=code)
         messages = waiting(ledger, known, known.cursor)
         if posts:
             messages += move(ledger, key, known)

@@ -34,7 +34,7 @@ PARKED = """
 LAST_LIFE = "SELECT epoch, began_at, how FROM activations WHERE id = ?"
 WHO_WROTE = "SELECT prev, epoch, at FROM entries WHERE id = ? AND prev < id"
 LOST = "UPDATE activations SET how = 'lost', ended_at = ? WHERE id = ?"
-BEGAN = "INSERT INTO activations (id, prev, key, epoch, host, began_at) VALUES (?, ?, ?, ?, ?, ?)"
+BEGAN = "INSERT INTO activations (id, prev, key, epoch, host, began_at, code) VALUES (?, ?, ?, ?, ?, ?, ?)"
 LIFE = "SELECT prev, epoch FROM activations WHERE id = ? AND prev < id"
 ENDED = "UPDATE activations SET how = ?, by = ?, ended_at = ? WHERE id = ? AND (how IS NULL OR how = 'lost')"
 
@@ -103,12 +103,14 @@ def load(key: str, member: Member) -> Job[Loaded]:
     return guarded(key, job)
 
 
-def live(ledger: Ledger, known: Known, member: Member, life: Life, stored: Loaded, *, parked: bool) -> Loaded:
+def live(
+    ledger: Ledger, known: Known, member: Member, life: Life, stored: Loaded, *, parked: bool, code: str | None = None
+) -> Loaded:
     """`load`, inside a job that has read the `life` before and the stored state; `parked` unless no call is open."""
     cut_off = _mark_lost(ledger, known, *life)
     before = known.last_life
     row = ledger.begin_life(known)
-    ledger.sql(BEGAN, (row, before, known.id, known.epoch, member.host.id, ledger.at))
+    ledger.sql(BEGAN, (row, before, known.id, known.epoch, member.host.id, ledger.at, code))
     calls = ledger.sql(PARKED, (known.id, known.cursor)) if parked else ()
     open_calls = tuple(Logged(seq, unfold(ledger.connection, message), id) for seq, message, id in calls)
     return Loaded(known.epoch, stored.snapshot, stored.version, known.cursor, cut_off, open_calls)

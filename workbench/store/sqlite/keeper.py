@@ -213,9 +213,11 @@ class SQLiteStore:
         """Store what the key is."""
         return self._job(claims.register(checked(key), definition, args))
 
-    def begin(self, key: str, definition: str, args: str, *, force: bool = False) -> Awaitable[Begun]:
+    def begin(
+        self, key: str, definition: str, args: str, *, force: bool = False, code: str | None = None
+    ) -> Awaitable[Begun]:
         """Register, claim and load, with what there is to do."""
-        return self._job(beginning.begin(checked(key), definition, args, self._member, force=force))
+        return self._job(beginning.begin(checked(key), definition, args, self._member, force=force, code=code))
 
     def claim(self, key: str, *, force: bool = False) -> Awaitable[Host | None]:
         """Make this host the owner."""

@@ -75,6 +75,12 @@ def deleted(db: Database) -> None:
         db.conn.execute(statement)
 
 
+@migrations(name="0008_code")
+def code(db: Database) -> None:
+    """A life knows the code that it ran."""
+    db.conn.execute("ALTER TABLE activations ADD COLUMN code TEXT")
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Apply what is missing, inside the transaction that is open on `connection`."""
     migrations.apply(Database(connection, execute_plugins=False))

@@ -74,7 +74,7 @@ LIVES = """
         UNION ALL
         SELECT a.prev FROM line JOIN activations a ON a.id = line.id WHERE a.prev < a.id
     )
-    SELECT a.id, a.epoch, a.host, a.began_at, a.ended_at, a.how, a.by
+    SELECT a.id, a.epoch, a.host, a.began_at, a.ended_at, a.how, a.by, a.code
     FROM line JOIN activations a ON a.id = line.id
     ORDER BY a.epoch
 """
@@ -162,7 +162,7 @@ def _entries(connection: sqlite3.Connection, key: int) -> Iterator[Entry]:
         yield Entry(id, "dead", at, seq, epoch, error, call_id)
     for id, at, message, call_id in sql(POSTS, (key,)).fetchall():
         yield Entry(id, "message", at, 0, 0, _shown(connection, message), call_id)
-    for id, epoch, _, began_at, ended_at, how, by in sql(LIVES, (key,)).fetchall():
+    for id, epoch, _, began_at, ended_at, how, by, _ in sql(LIVES, (key,)).fetchall():
         yield Entry(id, "activation", began_at, 0, epoch, ended_at=ended_at, how=how, by=by)
 
 

@@ -33,6 +33,7 @@ NAMES = (
     "0005_topics",
     "0006_schedules",
     "0007_deleted",
+    "0008_code",
 )
 """The migrations that this code knows, in order."""
 
