@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from itertools import count
+from functools import partial
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,13 +33,12 @@ AGAIN = 1.0
 class _Entry:
     """One entry. `due` is the end of its window, `armed` whether the sweeper will come by."""
 
-    __slots__ = ("armed", "due", "handle", "idle", "leave", "looked_up")
+    __slots__ = ("armed", "due", "handle", "idle", "leave")
 
     def __init__(self, handle: Handle, idle: float | None, leave: Callable[[], object]) -> None:
         self.handle = handle
         self.idle = idle
         self.leave = leave
-        self.looked_up = 0
         self.due = 0.0
         self.armed = False
 
@@ -50,7 +50,7 @@ class Entries:
         self._home = home
         self._clock = clock
         self._most = most
-        self._entries: dict[int, _Entry] = {}
+        self._entries: dict[int, _Entry] = {}  # in the order in which they were looked up
         self._order = count(1)
         self._windows: list[tuple[float, int, _Entry | None]] = []
         self._sweeper: asyncio.Task[None] | None = None
@@ -67,13 +67,13 @@ class Entries:
         """
         if self._closed:
             return
-        entry = self._entries.get(id(handle))
+        entry = self._entries.pop(id(handle), None)
         if entry is None:
-            entry = self._entries[id(handle)] = _Entry(handle, idle, leave)
-            handle.states.left = lambda: self._begin_window(entry)
-            handle.on_end = lambda: self.forget(handle)
+            entry = _Entry(handle, idle, leave)
+            handle.states.left = partial(self._begin_window, entry)
+            handle.on_end = partial(self.forget, handle)
+        self._entries[id(handle)] = entry
         entry.idle = idle
-        entry.looked_up = next(self._order)
         self._begin_window(entry)
         if self._most is not None and len(self._entries) > self._most and not self._tight:
             self._tight = True
@@ -143,13 +143,16 @@ class Entries:
         over = len(self._entries) - (self._most or 0)
         if self._most is None or over <= 0 or self._closed:
             return
-        newest = max(entry.looked_up for entry in self._entries.values())
-        for entry in sorted(self._entries.values(), key=lambda entry: entry.looked_up):
-            if entry.looked_up != newest and not entry.handle.states.watched and not entry.handle.busy:
-                self._let_go(entry)
-                over -= 1
-                if not over:
-                    return
+        may_leave = (
+            entry for entry in self._entries.values() if not entry.handle.states.watched and not entry.handle.busy
+        )
+        leaving = list(islice(may_leave, over))
+        if leaving and leaving[-1] is next(reversed(self._entries.values())):
+            leaving.pop()  # it was looked up just now
+        for entry in leaving:
+            self._let_go(entry)
+        if len(leaving) == over:
+            return
         self._tight = True
         self._arm(self._clock.now() + AGAIN, None)
 
