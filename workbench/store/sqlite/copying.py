@@ -11,7 +11,6 @@ import heapq
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from workbench.store.past import OWN
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.states import newest
 from workbench.store.upkeep import ROWS
@@ -100,7 +99,7 @@ WRITTEN = {"entry": ENTRIES, "call": CALLS, "letter": LETTERS, "post": POSTS, "l
 IS_THERE = "SELECT 1 FROM records WHERE kind = ? AND name = ?"
 SET_KEY = """
     UPDATE keys
-    SET owner = ?, epoch = ?, cursor = ?, last_seq = ?, last_message = ?, last_work = ?, last_life = ?, last_state = ?,
+    SET owner = ?, epoch = ?, cursor = ?, last_seq = ?, last_message = ?, last_work = ?, last_life = ?, last_state = 0,
         wake_at = ?, definition = ?, args = ?, created_at = ?
     WHERE id = ?
 """
@@ -157,7 +156,7 @@ class _Restoring:
         self.ledger = ledger
         self.known = known
         self.of_key = of_key
-        self.last = {"message": 0, "work": 0, "life": 0, "state": 0}
+        self.last = {"message": 0, "work": 0, "life": 0}
         self.messages: dict[str, int] = {}
         self.letters: dict[int, int] = {}
 
@@ -172,8 +171,7 @@ class _Restoring:
         values = (owner, max(of_key["epoch"], known.epoch), of_key["cursor"], of_key["last_seq"], *last.values())
         what = (wake_at, of_key["definition"] or None, of_key["args"] or None, of_key["created_at"])
         self.ledger.sql(SET_KEY, (*values, *what, known.id))
-        if not last["state"]:
-            self.ledger.sql(SET_STATE, (of_key["version"], of_key["snapshot"], known.id))
+        self.ledger.sql(SET_STATE, (of_key["version"], of_key["snapshot"], known.id))
         self.ledger.forget(of_key["key"])
 
     def _put(self, row: str, *values: Any) -> None:
@@ -182,8 +180,6 @@ class _Restoring:
     def _entry(self, row: CopyRow) -> None:
         id, line = self.ledger.next_id(), "message" if row["kind"] == "message" else "work"
         *values, payload = (row[column] for column in ROWS["entry"])
-        if row["kind"] == "commit":
-            self.last["state"] = id if payload is not None and payload.startswith(OWN) else 0
         self._put("entry", *values, self._fold(payload), id, self.last[line], self.known.id)
         self.last[line] = id
         if line == "message" and row["call_id"] is not None:
