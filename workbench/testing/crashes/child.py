@@ -62,10 +62,12 @@ def _be_a_host(order: dict[str, Any]) -> None:
 async def _live(order: dict[str, Any]) -> None:
     book = Book(Path(order["book"]))
     async with asyncio.timeout(LONGEST):
-        bench = await Workbench.open(store=_store(order["store"]), lease=order["lease"])
+        bench = await Workbench.open(store=_store(order["store"]), lease=order["lease"], worker=order["works"])
         workload = Workload(order["round"], book, bench.store.host.id, moment=order["moment"], threads=True)
         workload.note("life", order["round"])
         workload.begin(bench)
+        if not order["sends"]:
+            await asyncio.get_running_loop().create_future()  # it works until it is killed
         await send_all(workload, bench, book)
         await bench.close()
 

@@ -2,6 +2,8 @@
 
 - A round is one piece of work in as many lives as it takes; each life is a process, killed after a random time from its
   very beginning, and the last of a round is left alone.
+- In every third round the sender is a host of its own, which lives on and runs nothing: what it sends and hears goes
+  through the store.
 - The moments are drawn on every scale from a millisecond to the length of a life, which follows the machine: the same
   seed is not the same schedule. What broke is in the store and in the book of its round, which the report names.
 
@@ -59,28 +61,36 @@ async def kill_suite(
     if not hasattr(os, "fork"):
         raise BadInput("this machine cannot fork, so no host can be killed; run the crash suite in one process")
     report, made, began = Report(seed), _described(make_store), time.monotonic()
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "workbench.testing.crashes.child", stdin=PIPE, stdout=PIPE
-    )
+    child, desk = await _child(), await _child()
     try:
-        killing = _Killing(make_store, made, child, folder, seed)
+        killing = _Killing(make_store, made, child, desk, folder, seed)
         clean = await killing.undisturbed()
         report.add(Played("undisturbed", breaches(clean, clean)), 0)
         while (report.crashes < kills or time.monotonic() - began < seconds) and len(report.broken) < 3:
             report.add(*await killing.play(clean, kills - report.crashes if not seconds else DEATHS))
             tell(f"{report.crashes} kills in {report.rounds} rounds, {len(report.broken)} broken")
     finally:
-        assert child.stdin is not None
-        child.stdin.close()
-        await child.wait()
+        for process in (child, desk):
+            assert process.stdin is not None
+            process.stdin.close()
+            await process.wait()
     return report
 
 
+async def _child() -> Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "workbench.testing.crashes.child", stdin=PIPE, stdout=PIPE
+    )
+
+
 class _Killing:
-    def __init__(self, make_store: MakeStore, made: dict[str, Any], child: Process, folder: Path, seed: int) -> None:
+    def __init__(
+        self, make_store: MakeStore, made: dict[str, Any], child: Process, desk: Process, folder: Path, seed: int
+    ) -> None:
         self._make_store = make_store
         self._made = made
         self._child = child
+        self._desk = desk
         self._folder = folder
         self._seed = seed
         self._rounds = 0
@@ -98,6 +108,8 @@ class _Killing:
     async def play(self, clean: Evidence, most: int) -> tuple[Played, int]:
         """One round of up to `most` deaths; gives what it broke, and how many died."""
         name, chance = self._next(), random.Random(f"{self._seed}/{self._rounds}")
+        if self._rounds % 3 == 0:
+            return await self._play_apart(name, chance, clean)
         moments = [round(self._length * 10 ** (-2.5 * chance.random()), 4) for _ in range(min(most, DEATHS))]
         schedule, crashes = f"round {name} of {self._folder}, killed after {moments} s", 0
         for moment in (*moments, None):
@@ -110,11 +122,28 @@ class _Killing:
             crashes += 1
         return Played(schedule, breaches(await self._evidence(name, crashes), clean)), crashes
 
+    async def _play_apart(self, name: str, chance: random.Random, clean: Evidence) -> tuple[Played, int]:
+        """One round that is sent from a host that lives on and runs nothing, while those that do the work die."""
+        sending, moments, errors = asyncio.ensure_future(self._life(name, None, desk=True)), list[float](), ""
+        while not sending.done() and not errors:
+            moments.append(round(self._length * chance.uniform(0.1, 1.5), 4))
+            ended = await self._life(name, moments[-1], sends=False)
+            errors = self._errors(name) if ended["code"] > 0 else ""
+        ended = await sending
+        errors = errors or (self._errors(name) if ended["code"] else "")
+        schedule = f"round {name} of {self._folder}, sent from another host, killed after {moments} s"
+        if errors:
+            return Played(schedule, [Breach("the_work_is_done", errors)]), len(moments)
+        return Played(schedule, breaches(await self._evidence(name, len(moments)), clean)), len(moments)
+
     def _next(self) -> str:
         self._rounds += 1
         return f"k{self._seed}-{self._rounds}"
 
-    async def _life(self, name: str, kill_after: float | None) -> dict[str, Any]:
+    async def _life(
+        self, name: str, kill_after: float | None, *, sends: bool = True, desk: bool = False
+    ) -> dict[str, Any]:
+        process = self._desk if desk else self._child
         order = {
             "round": name,
             "store": self._made,
@@ -123,11 +152,13 @@ class _Killing:
             "kill_after": kill_after,
             "moment": MOMENT,
             "lease": LEASE,
+            "sends": sends,
+            "works": not desk,
         }
-        assert self._child.stdin is not None
-        assert self._child.stdout is not None
-        self._child.stdin.write(json.dumps(order).encode() + b"\n")
-        ended: dict[str, Any] = json.loads(await self._child.stdout.readline())
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(order).encode() + b"\n")
+        ended: dict[str, Any] = json.loads(await process.stdout.readline())
         return ended
 
     async def _evidence(self, name: str, crashes: int) -> Evidence:
