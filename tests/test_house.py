@@ -74,14 +74,14 @@ def test_no_file_names_a_registry_or_a_place_on_a_machine() -> None:
     assert {name: places for name, places in placed.items() if places} == {}
 
 
-def test_what_is_installed_is_what_the_design_lists() -> None:
+def test_what_is_installed_is_what_the_design_lists_and_what_reads_schedules() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     names = sorted(re.split(r"[\[<>=]", need)[0] for need in project["dependencies"])
 
     assert names == [
-        *("anywidget", "genai-prices", "ipykernel", "ipywidgets", "nbclient"),
-        *("nbconvert", "pydantic", "pydantic-ai-slim", "sqlite-utils", "traitlets"),
+        *("anywidget", "cronsim", "genai-prices", "ipykernel", "ipywidgets", "nbclient"),
+        *("nbconvert", "pydantic", "pydantic-ai-slim", "sqlite-utils", "traitlets", "tzdata"),
     ]
     assert sorted(project["optional-dependencies"]) == [
         *("all", "anthropic", "bench", "docs", "endpoints", "google", "lab", "local-llm"),
