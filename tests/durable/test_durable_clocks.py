@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from counters import counter
 from places import Place, until
 
 from workbench import Workbench, clock, durable
 from workbench.clock import LONGEST_NAP, SystemClock
 from workbench.durable import runtime
 from workbench.durable.retries import Retry
+from workbench.store.sqlite import hosts
 
 NIGHT = 8 * 3600.0
 
@@ -221,10 +224,12 @@ async def test_lost_time_is_caught_up_on_earliest_first_in_several_fetches(
     monkeypatch.setattr(bench.store.inner, "due", counted)
     await place.clock.jump(NIGHT)
     woken_by_one_pass = await bench._runtime.tick()
+    passed = list(fetches)
+    await place.clock.advance(2)
     await until(lambda: len(woken) == 5)
 
     assert woken_by_one_pass == 5
-    assert fetches == [["sleeper:a", "sleeper:b"], ["sleeper:c", "sleeper:d"], ["sleeper:e"]]
+    assert passed == [["sleeper:a", "sleeper:b"], ["sleeper:c", "sleeper:d"], ["sleeper:e"]]
     assert sorted(woken) == list("abcde")
     assert front._runtime.live == {}
 
@@ -286,3 +291,23 @@ async def test_what_a_host_had_unfinished_is_taken_up_by_another_at_once(place: 
     await until(lambda: begun == ["a", "a"])
 
     assert list(two._runtime.live) == ["work:a"]
+
+
+async def test_after_a_night_of_sleep_no_lease_of_a_living_host_has_run_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosts.LockFile, "_lock", lambda self, slot, *, exclusive: False)
+    place, handled = Place("sqlite", tmp_path), []
+    two, one = await place.open(counter(handled)), await place.open(counter(handled))  # two looks first
+    here = one.lookup("counter", id="a")
+    await here.cast("hang")
+    await until(lambda: handled == ["hang"])
+    there = two.lookup("counter", id="a")
+    await until(lambda: there.elsewhere is not None)
+
+    await place.clock.jump(NIGHT)
+    await place.clock.advance(10)
+
+    assert (there.activation, handled) == (None, ["hang"])
+    assert [life.how for life in two.store.activations_now("counter:a")] == [None]
+    await place.close()

@@ -2,6 +2,7 @@
 
 - `lookup` gives the one handle of a key here; the key is claimed behind it.
 - Opening recovers what was interrupted: every key with work left that no live host owns, by ownership, never by time.
+- After a jump of the clock nothing is claimed until every living host had the time to renew its lease.
 - The scheduler holds no state: each pass asks the store what is due. Any number of them may share a store.
 
 Source: PROCESSES 2.13, DESIGN rules 3, 5, 6; CASES 1, 3.
@@ -83,6 +84,8 @@ class Runtime:
         self.decide: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] = _undecided
         self._handles: MutableMapping[str, DurableProcess] = WeakValueDictionary()
         self.closed = False
+        self._seen_skew = self._skew()
+        self._settling: asyncio.Task[None] | None = None
         self._scheduler: asyncio.Task[None] | None = None
         self._unwatch: Callable[[], None] | None = None
 
@@ -157,6 +160,7 @@ class Runtime:
         Raises: BadInput when the key is something else.
         """
         text = encode(args, f"the arguments of {definition.name}")
+        await self._settled()
         begun = await self.store.begin(key, definition.name, text, force=force, code=definition.code)
         if (begun.definition, begun.args) == (definition.name, text):
             return begun
@@ -278,10 +282,31 @@ class Runtime:
     async def _schedule(self) -> None:
         while True:
             try:
+                await self._settled()
                 await self.tick()
             except Exception:
                 log.exception("a pass of the scheduler failed; the next one follows")
             await self.clock.pause(INTERVAL)
+
+    def _skew(self) -> float:
+        """How far the wall clock is ahead of the one that never jumps, in seconds from some instant."""
+        return self.clock.now() - self.clock.monotonic()
+
+    async def _settled(self) -> None:
+        """Return once leases mean something: not right after a jump of the clock, as of a laptop that slept.
+
+        Then every lease of this machine has run out at once. Who lives renews it within two passes; whoever claimed
+        sooner would take a living host's keys.
+        """
+        before, self._seen_skew = self._seen_skew, self._skew()
+        if self._seen_skew - before > self.redeliver / 3:
+            self._settling = self.home.start(self._let_others_wake(), name="workbench waits after a jump of the clock")
+        if self._settling is not None and not self._settling.done():
+            await asyncio.wait([self._settling])
+
+    async def _let_others_wake(self) -> None:
+        await self.store.renew(self.clock.now() + self.redeliver)
+        await self.clock.pause(2 * INTERVAL)
 
     def _changed(self) -> None:
         """Another host wrote: see what was posted, decided and committed."""
