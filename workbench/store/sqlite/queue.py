@@ -79,7 +79,7 @@ DEAD = "SELECT key, body FROM jobs WHERE id = ? AND queue = ? AND status = 'dead
 REQUEUE = "UPDATE jobs SET status = 'waiting', at = ?, attempts = 0, body = coalesce(?, body) WHERE id = ?"
 DISCARD = "UPDATE jobs SET status = 'discarded', at = ? WHERE id = ? AND queue = ? AND status = 'dead'"
 PAUSE = "UPDATE queues SET paused = ? WHERE id = ?"
-NEXT = "SELECT id FROM jobs WHERE id > ? ORDER BY id LIMIT 1"
+BEHIND = "SELECT id FROM jobs WHERE id > ? ORDER BY id LIMIT 1"
 PRUNE = """
     DELETE FROM jobs WHERE id > ? AND id <= ? AND at < ? AND status IN ('done', 'discarded')
     AND id < (SELECT max(id) FROM jobs)
@@ -247,7 +247,7 @@ def prune(after: int, before: float) -> Job[tuple[int, int | None]]:
     """
 
     def job(ledger: Ledger) -> tuple[int, int | None]:
-        found = ledger.sql(NEXT, (after,)).fetchone()
+        found = ledger.sql(BEHIND, (after,)).fetchone()
         if found is None:
             return 0, None
         last = found[0] + SLICE
