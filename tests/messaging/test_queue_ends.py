@@ -250,3 +250,25 @@ async def test_what_ends_with_the_bench_may_put_and_publish_to_the_last(make_sto
     async with Workbench.open(store=make_store()) as again:
         assert [row["body"] for row in again.topic("orders").history()] == ["bye"]
         assert [row["body"] for row in again.queue("mail").jobs()] == ["sweep up"]
+
+
+async def test_a_store_that_fails_for_a_while_is_tried_again(
+    bench: Workbench, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue, handled, asked = bench.queue("mail"), Handled(), []
+
+    async def fails(*args: Any, **terms: Any) -> Any:
+        asked.append(clock.now())
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.store.queues, "lease", fails)
+        queue.work(handled)
+        for body in "abc":
+            await queue.put(body)
+        await clock.advance(10)
+        assert len(asked) <= 14  # once for each put, and once a second
+
+    await clock.advance(1)
+    assert handled.bodies == ["a", "b", "c"]
+    assert "no job could be leased from 'mail': the disk is full; trying again in 1.0 s" in caplog.messages

@@ -80,6 +80,7 @@ class Desk:
         self._extended_at = 0.0
         self._alarm: asyncio.Task[None] | None = None
         self._keeper: asyncio.Task[None] | None = None
+        self._retry: asyncio.Task[None] | None = None
 
     @property
     def waits(self) -> bool:
@@ -162,7 +163,7 @@ class Desk:
         """Send what is done, have nobody wait any more, and return when all of it is in the store."""
         self._turn()
         self._closed = True
-        for task in (self._alarm, self._keeper):
+        for task in (self._alarm, self._keeper, self._retry):
             if task is not None:
                 task.cancel()
         for waiter in (*self._waiters, *self._hasty):
@@ -260,9 +261,10 @@ class Desk:
 
     def _fail(self, what: str, error: BaseException) -> None:
         """Try again after a pause, while the bench is open."""
-        if not self._closed:
+        if not self._closed and (self._retry is None or self._retry.done()):
             log.error("%s from %r: %s; trying again in %s s", what, self.queue, error, PAUSE)
-            self._home.start(self._wait_until(self._clock.now() + PAUSE), name=f"try the queue {self.queue} again")
+            again = self._wait_until(self._clock.now() + PAUSE)
+            self._retry = self._home.start(again, name=f"try the queue {self.queue} again")
 
     async def _wait_until(self, at: float) -> None:
         await self._clock.sleep_until(at)
