@@ -99,7 +99,8 @@ class Drifts:
         decision = encode({"by": by})
         now = self._clock.now()
         if not await self._store.decide_record(KIND, drifted.id, expect=OPEN, status=what, decision=decision, at=now):
-            raise await self._none_of(key)
+            row = await self._store.get_record(KIND, drifted.id)
+            raise await self._none_of(key) if row is None else _decided(row)
         del self.known[key]
         return drifted
 
@@ -111,14 +112,18 @@ class Drifts:
             return NoCode(
                 f"no message of {key!r} asks for other steps than it has; there is nothing to choose", name=key
             )
-        last, by = rows[-1], decode(rows[-1].decision or "{}").get("by")
-        return AlreadyDecided(
-            f"the drift of {key!r} is already {last.status}, by {by}; the first decision stands",
-            id=last.id,
-            status=last.status,
-            by=by,
-            at=last.decided_at,
-        )
+        return _decided(rows[-1])
+
+
+def _decided(row: Record) -> AlreadyDecided:
+    by = decode(row.decision or "{}").get("by")
+    return AlreadyDecided(
+        f"the drift of {row.key!r} is already {row.status}, by {by}; the first decision stands",
+        id=row.id,
+        status=row.status,
+        by=by,
+        at=row.decided_at,
+    )
 
 
 async def choices_of(store: Store, key: str, records: Sequence[StepRecord]) -> Choices | None:
