@@ -118,18 +118,19 @@ class MemoryStore:
 
     def load(self, key: str) -> asyncio.Future[Loaded]:
         """Begin an activation."""
-        line = self._make(key)
+        return self._done(self._live(self._make(key)))
+
+    def _live(self, line: Line, code: str | None = None) -> Loaded:
         cut_off = lose(line)
         line.epoch += 1
-        life = Activation(line.epoch, self.host.id, self._now(), None, None, None)
+        life = replace(Activation(line.epoch, self.host.id, self._now(), None, None, None), code=code)
         line.lives.append((self._wrote(), life))
         parked = tuple(
             call.message
             for call in line.calls.values()
             if call.message is not None and call.given is None and call.message.seq <= line.cursor
         )
-        loaded = Loaded(line.epoch, line.snapshot, line.version, line.cursor, cut_off, parked)
-        return self._done(loaded)
+        return Loaded(line.epoch, line.snapshot, line.version, line.cursor, cut_off, parked)
 
     def append(
         self, key: str, epoch: int, message: str, call_id: str | None = None, wake_at: float | None = None
@@ -201,21 +202,25 @@ class MemoryStore:
 
     def register(self, key: str, definition: str, args: str) -> asyncio.Future[tuple[str, str]]:
         """Store what the key is."""
-        line = self._make(key)
+        return self._done(self._describe(self._make(key), definition, args))
+
+    def _describe(self, line: Line, definition: str, args: str) -> tuple[str, str]:
         if line.what is None:
             line.what = (definition, args)
             self._wrote()
-        return self._done(line.what)
+        return line.what
 
     def claim(self, key: str, *, force: bool = False) -> asyncio.Future[Host | None]:
         """Make this host the owner."""
-        line = self._make(key)
+        return self._done(self._own(self._make(key), force=force))
+
+    def _own(self, line: Line, *, force: bool) -> Host | None:
         owner = self._owner(line)
         if owner is not None and owner.id != self.host.id and not force:
-            return self._done(owner)
+            return owner
         line.owner = self.host.id
         self._wrote()
-        return self._done(None)
+        return None
 
     async def taken(self) -> list[str]:
         """The keys that others have begun lives of since the last time."""
@@ -232,17 +237,15 @@ class MemoryStore:
         self, key: str, definition: str, args: str, *, force: bool = False, code: str | None = None
     ) -> asyncio.Future[Begun]:
         """Register, claim and load, with what there is to do."""
-        stored = self.register(key, definition, args).result()
+        line = self._make(key)
+        stored = self._describe(line, definition, args)
         if stored != (definition, args):
             return self._done(Begun(*stored))
-        owner = self.claim(key, force=force).result()
+        owner = self._own(line, force=force)
         if owner is not None:
             return self._done(Begun(*stored, owner=owner))
-        loaded = self.load(key).result()
-        self.collect(key, loaded.epoch).result()
-        line = self._look(key)
-        id, life = line.lives[-1]
-        line.lives[-1] = (id, replace(life, code=code))
+        loaded = self._live(line, code)
+        self._move(line, loaded.epoch)
         waiting = tuple(logged for logged in line.log if logged.seq > line.cursor)
         head = tuple(line.steps.get(waiting[0].seq, ())) if waiting else ()
         asks = any(record.key == key and record.status == "pending" for record in self._room.records.values())
@@ -319,22 +322,21 @@ class MemoryStore:
 
     def collect(self, key: str, epoch: int) -> asyncio.Future[list[Logged]]:
         """Move what was posted into the log."""
+        return self._fenced(key, epoch, lambda line: self._move(line, epoch))
 
-        def move(line: Line) -> list[Logged]:
-            waiting, line.inbox = line.inbox, []
-            moved = []
-            for post in waiting:
-                known = line.calls.get(post.call_id) if post.call_id is not None else None
-                if known is not None and (known.message is not None or known.given is not None):
-                    continue
-                log(line, self._wrote(), self._now(), epoch, post.payload or "", post.call_id, None)
-                moved.append(line.log[-1])
-                origin = line.requeued.pop(post.id, None)
-                for record in room.finished(line, origin) if origin is not None else ():
-                    room.put(line, self._wrote(), self._now(), epoch, moved[-1].seq, record)
-            return moved
-
-        return self._fenced(key, epoch, move)
+    def _move(self, line: Line, epoch: int) -> list[Logged]:
+        waiting, line.inbox = line.inbox, []
+        moved = []
+        for post in waiting:
+            known = line.calls.get(post.call_id) if post.call_id is not None else None
+            if known is not None and (known.message is not None or known.given is not None):
+                continue
+            log(line, self._wrote(), self._now(), epoch, post.payload or "", post.call_id, None)
+            moved.append(line.log[-1])
+            origin = line.requeued.pop(post.id, None)
+            for record in room.finished(line, origin) if origin is not None else ():
+                room.put(line, self._wrote(), self._now(), epoch, moved[-1].seq, record)
+        return moved
 
     async def posted(self) -> list[str]:
         """The keys that this host owns and that have posts waiting."""

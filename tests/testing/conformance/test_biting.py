@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 from broken import BROKEN
+from broken_beginnings import BROKEN_BEGINNINGS
 from broken_beyond import BROKEN_BEYOND
 from broken_claims import BROKEN_CLAIMS
 from broken_queues import BROKEN_QUEUES
@@ -24,7 +25,7 @@ from workbench.testing.conformance.journal import JOURNAL
 from workbench.testing.conformance.retention import RETENTION
 from workbench.testing.conformance.wakes import WAKES
 
-CONTROLS = BROKEN | BROKEN_BEYOND | BROKEN_CLAIMS
+CONTROLS = BROKEN | BROKEN_BEYOND | BROKEN_CLAIMS | BROKEN_BEGINNINGS
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ first. `make_place()` gives a `make_store` of a fresh place. How it stands crash
 from __future__ import annotations
 
 from workbench.errors import Signal
+from workbench.testing.conformance.beginnings import BEGINNINGS
 from workbench.testing.conformance.beyond import BEYOND
 from workbench.testing.conformance.claims import CLAIMS
 from workbench.testing.conformance.glance import GLANCE
@@ -35,7 +36,7 @@ __all__ = ["Law", "MakePlace", "MakeStore", "check", "laws"]
 def laws() -> tuple[Law, ...]:
     """Every law, in the order in which they are best read."""
     return (
-        *(*JOURNAL, *WAKES, *RETENTION, *HISTORY, *BEYOND, *CLAIMS, *GLANCE),
+        *(*JOURNAL, *WAKES, *RETENTION, *HISTORY, *BEYOND, *CLAIMS, *BEGINNINGS, *GLANCE),
         *(*RECORDS, *LETTERS, *QUEUES, *TOPICS, *SCHEDULES),
     )
 
