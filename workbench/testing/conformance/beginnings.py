@@ -43,7 +43,7 @@ async def a_life_begins_from_the_last_commit(open_store: Open, clock: ManualCloc
 
 @law
 async def a_life_begins_with_all_that_waits(open_store: Open, clock: ManualClock) -> None:
-    """Without it, a message is handled when the next one comes, or never: logged ones first, posted ones behind them."""
+    """Without it, a message is handled late or never: logged ones come first, posted ones behind them."""
     ours, theirs = await open_store(), await open_store()
     epoch = await begin(ours, "order:1")
     for message in ('"done"', '"logged"'):
