@@ -4,7 +4,7 @@
 
 - Memory is the growth of the resident set by so many idle processes, over their number.
 - A conversation is a state to which each of 1,000 messages of 100 bytes adds its text; its size is that of the file
-  after closing, over the text.
+  after closing, less that of an empty store, over the text. Both are shown.
 - Recovery is the time from a lookup of one key to its state, in a process that has just opened the file, over the time
   that a key with one message takes: a long history must cost nothing.
 
@@ -105,15 +105,18 @@ async def in_journal(place: Path, count: int) -> tuple[float, float]:
         return (resident() - before) / count, took * 1e3
 
 
-async def on_disk(place: Path) -> float:
-    """Bytes of the file for each byte of the conversation."""
+async def on_disk(place: Path) -> tuple[float, int]:
+    """Bytes that the file grows by for each byte of the conversation, and the bytes of an empty store."""
     path = place / "conversation.db"
+    async with Workbench.open(path):
+        pass
+    empty = path.stat().st_size
     async with Workbench.open(path, conversation) as bench:
         talk = bench.lookup(conversation, id=1)
         for _ in range(MESSAGES):
             await talk.cast(TEXT)
         await talk.until(lambda said: len(said) == MESSAGES)
-    return path.stat().st_size / (MESSAGES * len(TEXT))
+    return (path.stat().st_size - empty) / (MESSAGES * len(TEXT)), empty
 
 
 async def with_history(place: Path, messages: int) -> float:
@@ -146,6 +149,7 @@ class Run:
         self._key = Figure("an idle durable process", "bytes", bar=Bar(6_000, at_most=True))
         self._living = Figure(f"{keys:,} durable keys brought to life", "ms")
         self._disk = Figure("file for each byte of a conversation", "bytes", bar=Bar(5, at_most=True))
+        self._empty = Figure("file of an empty store", "bytes")
         self._recovery = {
             messages: Figure(f"recovery after {messages:,} messages, over 1", "x", bar=Bar(1.5, at_most=True))
             for messages in HISTORIES[1:]
@@ -159,14 +163,16 @@ class Run:
             grown, took = asyncio.run(in_journal(place, self._keys))
             self._key.add(grown)
             self._living.add(took)
-            self._disk.add(asyncio.run(on_disk(place)))
+            growth, empty = asyncio.run(on_disk(place))
+            self._disk.add(growth)
+            self._empty.add(empty)
             times = {messages: asyncio.run(with_history(place, messages)) for messages in HISTORIES}
             for messages, figure in self._recovery.items():
                 figure.add(times[messages] / times[HISTORIES[0]])
 
     def figures(self) -> list[Figure]:
         """What was measured."""
-        return [self._process, self._key, self._living, self._disk, *self._recovery.values()]
+        return [self._process, self._key, self._living, self._disk, self._empty, *self._recovery.values()]
 
 
 def main() -> None:
