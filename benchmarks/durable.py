@@ -225,6 +225,9 @@ class Run:
         self.lag = Figure("loop lag p99, 100 at once", "ms", bar=Bar(5, at_most=True))
         self.recovery = Figure("1,000 instances: claimed and loaded", "ms", bar=Bar(100, at_most=True))
         self.limits = {name: Figure(f"raw SQLite, WAL, {name}", "commit/s") for name in (FULL, NORMAL)}
+        self.shapes = {
+            figure.name: Figure(f"the shape of {figure.name}", figure.unit, figure.raw) for figure, _ in self.loads
+        }
         self.recovers = only in self.recovery.name
 
     def round(self) -> None:
@@ -241,6 +244,7 @@ class Run:
         shapes.append(_shape(place, figure.raw, load))
         limits.append(raw_commits(place, figure.raw, RAW_SECONDS))
         self.limits[figure.raw].add(mean(limits))
+        self.shapes[figure.name].add(mean(shapes) * load.steps, raw=mean(limits))
         figure.add(
             found["rate"] * load.steps,
             raw=mean(limits),
@@ -256,7 +260,8 @@ class Run:
 
     def figures(self) -> list[Figure]:
         """What was measured, the limits first."""
-        all_of_them = [*self.limits.values(), *(figure for figure, _ in self.loads), self.lag, self.recovery]
+        rates = [one for figure, _ in self.loads for one in (self.shapes[figure.name], figure)]
+        all_of_them = [*self.limits.values(), *rates, self.lag, self.recovery]
         return [figure for figure in all_of_them if figure.rounds]
 
 

@@ -2,8 +2,8 @@
 
 - A figure is kept as one number per round, as a share of the raw limit of the disk, and as a share of the shape
   (`shape.py`), both measured around it.
-- A bar is a least rate, or a longest time, on the machine that it was set on, quiet. On another machine, or a busy one,
-  the share of the shape is the fairer half of it, because it moves with the machine: both are said.
+- A bar is a least rate, or a longest time, on the machine that it was set on, quiet. On another machine it is held as a
+  ratio: to the raw limit, and to the shape, which moves with the machine as the real thing does. All three are said.
 
 Knows nothing of how figures are measured.
 """
@@ -16,8 +16,10 @@ from typing import Any
 
 __all__ = ["Bar", "Figure", "as_data", "as_table"]
 
-HEAD = ("", "median", "min", "max", "unit", "bar", "", "of raw", "of shape", "bar", "", "cpu µs")
-LEFT = (0, 4, 6, 10)
+HEAD = ("", "median", "min", "max", "unit", "bar", "", "of raw", "bar", "", "of shape", "bar", "", "cpu µs")
+LEFT = (0, 4, 6, 9, 12)
+REFERENCE = {"FULL": 8_956, "NORMAL": 76_635}
+"""Raw commits per second of the machine that the bars were set on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ class Figure:
             self.cpu.append(cpu)
 
     @property
+    def raw_bar(self) -> Bar | None:
+        """The bar as a ratio to the raw limit."""
+        return Bar(self.bar.value / REFERENCE[self.raw]) if self.bar is not None and self.raw is not None else None
+
+    @property
     def shape_bar(self) -> Bar | None:
         """The bar as a share of the shape."""
         return Bar(self.bar.value / self.shape) if self.bar is not None and self.shape is not None else None
@@ -88,19 +95,24 @@ def _cells(row: tuple[str, ...], widths: list[int]) -> list[tuple[int, str, int]
 
 
 def _row(figure: Figure) -> tuple[str, ...]:
-    middle, bar, shape_bar = median(figure.rounds), figure.bar, figure.shape_bar
+    middle, bar = median(figure.rounds), figure.bar
     return (
         figure.name,
         *(_number(value) for value in (middle, min(figure.rounds), max(figure.rounds))),
         figure.unit,
         str(bar or ""),
         bar.verdict(middle) if bar is not None else "",
-        f"{median(figure.of_raw):.2f} x" if figure.of_raw else "",
-        f"{median(figure.of_shape):.2f} x" if figure.of_shape else "",
-        f"{shape_bar} x" if shape_bar is not None else "",
-        shape_bar.verdict(median(figure.of_shape)) if shape_bar is not None and figure.of_shape else "",
+        *_ratio(figure.of_raw, figure.raw_bar),
+        *_ratio(figure.of_shape, figure.shape_bar),
         f"{median(figure.cpu):.0f}" if figure.cpu else "",
     )
+
+
+def _ratio(shares: list[float], bar: Bar | None) -> tuple[str, str, str]:
+    if not shares:
+        return "", "", ""
+    middle = median(shares)
+    return f"{middle:.2f} x", "" if bar is None else f"{bar} x", "" if bar is None else bar.verdict(middle)
 
 
 def _number(value: float) -> str:
@@ -118,6 +130,8 @@ def as_data(figures: list[Figure]) -> list[dict[str, Any]]:
             "raw": figure.raw,
             "of_raw": figure.of_raw,
             "of_shape": figure.of_shape,
+            "raw_verdict": None if figure.raw_bar is None else figure.raw_bar.verdict(median(figure.of_raw)),
+            "shape_verdict": None if figure.shape_bar is None else figure.shape_bar.verdict(median(figure.of_shape)),
             "cpu_microseconds": figure.cpu,
             "bar": figure.bar.value if figure.bar is not None else None,
             "verdict": figure.bar.verdict(median(figure.rounds)) if figure.bar is not None else None,
