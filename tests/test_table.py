@@ -54,3 +54,15 @@ def test_a_large_table_says_how_much_it_leaves_out() -> None:
 
 def test_an_empty_table_shows_its_columns() -> None:
     assert repr(Table([], columns=("name", "size"))) == "name  size"
+
+
+def test_instants_are_shown_as_times_and_kept_as_seconds() -> None:
+    table = Table([{"at": 1764455056.319, "last": 3, "took": 1.5}, {"at": 1e300, "last": None}], ("at", "last", "took"))
+
+    assert repr(table).splitlines() == [
+        "at                       last  took",
+        "2025-11-29 22:24:16.319  3     1.5",
+        "1e+300",
+    ]
+    assert "<td>2025-11-29 22:24:16.319</td><td>3</td><td>1.5</td>" in table._repr_html_()
+    assert table[0]["at"] == 1764455056.319

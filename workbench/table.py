@@ -1,15 +1,20 @@
 """A table: a list of rows that shows itself as one in a cell.
 
 Plain on purpose: it is a list in every other way, and awaiting it gives itself, so `await` before it does no harm.
+Instants are shown as dates and times in UTC; the rows have their seconds.
 """
 
 from __future__ import annotations
 
 import html
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 __all__ = ["Table"]
+
+INSTANTS = frozenset(("at", "asked_at", "last", "next", "next_at", "put_at", "until"))
+"""The columns whose floats are instants."""
 
 WIDTH = 60
 MOST = 300
@@ -49,7 +54,17 @@ class Table(list[Any]):
 
     def _cells(self, row: Any) -> tuple[str, ...]:
         values = [row.get(name) if isinstance(row, Mapping) else getattr(row, name, None) for name in self.columns]
-        return tuple(_short(value) for value in values)
+        return tuple(
+            _instant(value) if type(value) is float and name in INSTANTS else _short(value)
+            for name, value in zip(self.columns, values, strict=True)
+        )
+
+
+def _instant(value: float) -> str:
+    try:
+        return datetime.fromtimestamp(value, UTC).isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
+    except (OverflowError, ValueError, OSError):  # a row that was changed by hand
+        return _short(value)
 
 
 def _short(value: Any) -> str:
