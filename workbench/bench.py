@@ -56,7 +56,8 @@ if TYPE_CHECKING:
     from workbench.messaging.topic import Topic
     from workbench.process.handle import Handle
     from workbench.process.spawn import Process
-    from workbench.store.journal import Host, Store
+    from workbench.store.claims import Host
+    from workbench.store.store import Store
     from workbench.table import Table
 
 __all__ = ["Workbench"]

@@ -10,9 +10,9 @@ import pytest
 from children import OpenBench
 
 from workbench import Workbench
-from workbench.store.journal import Store
 from workbench.store.memory import MemoryStore, Room
 from workbench.store.sqlite.keeper import SQLiteStore
+from workbench.store.store import Store
 from workbench.testing import ManualClock
 
 

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from workbench.errors import LeaseLost
-from workbench.store.journal import Host, Store
+from workbench.store.claims import Host
 from workbench.store.memory import MemoryStore, Room
 from workbench.store.queue import NewJob
 from workbench.store.sqlite.keeper import SQLiteStore
+from workbench.store.store import Store
 from workbench.store.topic import Post
 from workbench.testing import ManualClock
 

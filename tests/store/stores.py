@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from workbench.store.journal import Store
 from workbench.store.sqlite.keeper import SQLiteStore
+from workbench.store.store import Store
 
 OpenStore = Callable[..., Awaitable[SQLiteStore]]
 

@@ -10,8 +10,8 @@ import pytest
 from stores import begin
 
 from workbench.errors import BadInput, StoreError
-from workbench.store.journal import Store
 from workbench.store.opening import store_for
+from workbench.store.store import Store
 
 
 @pytest.fixture(params=["memory", "file"])

@@ -17,7 +17,8 @@ from workbench.plain import decode
 if TYPE_CHECKING:
     from workbench.durable.requests import Request
     from workbench.durable.steps import Address
-    from workbench.store.journal import Activation, StepRecord
+    from workbench.store.glance import Activation
+    from workbench.store.journal import StepRecord
 
 __all__ = ["Facts", "call_of"]
 

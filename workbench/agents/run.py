@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from workbench.durable.process import DurableProcess
     from workbench.durable.runtime import Runtime
     from workbench.durable.steps import Address
-    from workbench.store.journal import Host
+    from workbench.store.claims import Host
 
 __all__ = ["Run"]
 

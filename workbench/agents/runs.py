@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from workbench.durable.context import DurableContext
     from workbench.durable.runtime import Runtime
     from workbench.durable.schedules import Schedule, When
-    from workbench.store.journal import KeyInfo
+    from workbench.store.glance import KeyInfo
 
 __all__ = ["SCHEDULED", "Runs"]
 

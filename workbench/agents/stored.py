@@ -13,7 +13,7 @@ from workbench.plain import decode
 
 if TYPE_CHECKING:
     from workbench.agents.facts import Facts
-    from workbench.store.journal import Activation, Entry
+    from workbench.store.glance import Activation, Entry
 
 __all__ = ["given_up", "killer", "read_history", "unreadable", "whole"]
 

@@ -25,13 +25,14 @@ from workbench.durable.steps import Branch, Ledger
 from workbench.errors import CallRefused, Disposed, Fenced, StepMisuse, StoreBroken, StoreError
 from workbench.plain import decode, digest, encode
 from workbench.process.mailbox import PAUSE
-from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
+from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from concurrent.futures import Future as ThreadFuture
 
     from workbench.durable.receipt import Receipt
+    from workbench.store.store import Store
 
 __all__ = ["Activation", "Callers", "Delivery"]
 

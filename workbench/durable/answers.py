@@ -15,7 +15,7 @@ from workbench.errors import CallConflict, CallRefused, DeadLettered, ProcessEnd
 from workbench.plain import decode, encode
 
 if TYPE_CHECKING:
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
 
 __all__ = ["answer", "check_same", "failure", "for_caller", "hear"]
 

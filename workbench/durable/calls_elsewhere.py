@@ -20,7 +20,7 @@ from workbench.plain import decode, digest
 if TYPE_CHECKING:
     from workbench.clock import Clock
     from workbench.durable.process import DurableProcess
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
 
 __all__ = ["CallsElsewhere"]
 

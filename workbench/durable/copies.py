@@ -28,7 +28,7 @@ from workbench.store.upkeep import ROWS, CopyRow
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
 
 __all__ = ["FORMAT", "VERSION", "export_key", "import_key"]
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from workbench.clock import Clock
     from workbench.durable.activation import Activation
     from workbench.errors import Drift
-    from workbench.store.journal import Record, Store
+    from workbench.store.records import Record
+    from workbench.store.store import Store
 
 __all__ = ["Drifted", "Drifts", "choices_of", "replace_all"]
 

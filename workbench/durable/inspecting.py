@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from workbench.durable.process import DurableProcess
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
 
 __all__ = ["buttons", "details", "press"]
 

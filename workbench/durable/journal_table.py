@@ -17,8 +17,9 @@ from workbench.plain import decode
 from workbench.table import Table
 
 if TYPE_CHECKING:
-    from workbench.store.journal import Entry, Store
+    from workbench.store.glance import Entry
     from workbench.store.past import Past
+    from workbench.store.store import Store
 
 __all__ = ["COLUMNS", "Journal", "Row", "journal_of", "key_of"]
 

@@ -19,7 +19,8 @@ from workbench.plain import decode, encode
 
 if TYPE_CHECKING:
     from workbench.clock import Clock
-    from workbench.store.journal import Host, Store
+    from workbench.store.claims import Host
+    from workbench.store.store import Store
 
 __all__ = ["PATIENCE", "Ask", "Kills"]
 

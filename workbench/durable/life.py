@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.runtime import Runtime
-    from workbench.store.journal import Begun
+    from workbench.store.claims import Begun
 
 __all__ = ["Life"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from workbench.clock import Clock
     from workbench.durable.process import DurableProcess
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
 
 __all__ = ["no_room", "post_to"]
 

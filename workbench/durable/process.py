@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.runtime import Runtime
     from workbench.process.supervision import Budget
-    from workbench.store.journal import Host
+    from workbench.store.claims import Host
 
 __all__ = ["DurableProcess"]
 

@@ -22,7 +22,8 @@ from workbench.plain import decode, encode
 
 if TYPE_CHECKING:
     from workbench.clock import Clock
-    from workbench.store.journal import Record, Store
+    from workbench.store.records import Record
+    from workbench.store.store import Store
 
 __all__ = ["PENDING", "Request", "Requests"]
 

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from workbench.durable.activation import Activation
     from workbench.durable.definition import DurableDefinition
     from workbench.loop import Home
-    from workbench.store.journal import Begun, KeyInfo, Store
+    from workbench.store.claims import Begun
+    from workbench.store.glance import KeyInfo
+    from workbench.store.store import Store
 
 __all__ = ["INTERVAL", "Runtime"]
 

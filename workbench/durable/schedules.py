@@ -29,8 +29,8 @@ from workbench.table import Table
 if TYPE_CHECKING:
     from workbench.clock import Clock
     from workbench.durable.process import DurableProcess
-    from workbench.store.journal import Store
     from workbench.store.schedules import Planned
+    from workbench.store.store import Store
 
 __all__ = ["GRACE", "Kind", "Missed", "Schedule", "Schedules", "When"]
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from workbench.durable.activation import Activation
     from workbench.durable.runtime import Runtime
     from workbench.plain import Shape
-    from workbench.store.journal import Host, KeyInfo
+    from workbench.store.claims import Host
+    from workbench.store.glance import KeyInfo
 
 __all__ = ["Standing"]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import os
 
     from workbench.durable.runtime import Runtime
-    from workbench.store.journal import KeyInfo
+    from workbench.store.glance import KeyInfo
 
 __all__ = ["DAY", "LEAST", "Retention", "Upkeep", "instant", "seconds"]
 

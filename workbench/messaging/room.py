@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.clock import Clock
     from workbench.loop import Home
     from workbench.process.handle import Handle
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
     from workbench.store.topic import Post
 
 __all__ = ["Durable", "PostRoom"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.messaging.event import Event
     from workbench.messaging.receiver import Mark, Receiver
     from workbench.messaging.reel import Reel
-    from workbench.store.journal import Host
+    from workbench.store.claims import Host
     from workbench.store.topic import TopicStore
 
 __all__ = ["LOOK", "Subscription", "definition"]

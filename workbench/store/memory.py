@@ -19,26 +19,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from workbench.errors import QueueError, StoreError
 from workbench.store import room
+from workbench.store.claims import Begun, Host
 from workbench.store.fencing import fenced
-from workbench.store.journal import (
-    Activation,
-    Begun,
-    Commit,
-    DeadLetter,
-    Entry,
-    Host,
-    KeyInfo,
-    Loaded,
-    Logged,
-    Record,
-    StepRecord,
-)
+from workbench.store.glance import Activation, Entry, KeyInfo
+from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord
 from workbench.store.key import checked
 from workbench.store.memory_queue import MemoryQueues
 from workbench.store.memory_schedules import MemorySchedules
 from workbench.store.memory_topic import MemoryTopics
 from workbench.store.memory_upkeep import MemoryUpkeep
 from workbench.store.past import Past
+from workbench.store.records import Record
 from workbench.store.room import Call, Line, Room, acknowledge, log, lose, make_due, prune, strike_off, text
 
 if TYPE_CHECKING:
@@ -53,7 +44,7 @@ T = TypeVar("T")
 
 
 class MemoryStore:
-    """A store in memory. Implements `workbench.store.journal.Store`."""
+    """A store in memory. Implements `workbench.store.store.Store`."""
 
     queues_of: ClassVar[type[MemoryQueues]] = MemoryQueues
     topics_of: ClassVar[type[MemoryTopics]] = MemoryTopics

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
 
-    from workbench.store.journal import Host
+    from workbench.store.claims import Host
     from workbench.store.queue import Hold, JobStatus, NewJob
     from workbench.store.queue_room import QueueRoom
 

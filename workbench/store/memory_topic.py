@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
 
-    from workbench.store.journal import Host
+    from workbench.store.claims import Host
     from workbench.store.topic import Post
     from workbench.store.topic_room import TopicRoom
 

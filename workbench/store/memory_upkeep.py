@@ -7,15 +7,18 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from workbench.errors import OwnedElsewhere
-from workbench.store.journal import Activation, DeadLetter, Entry, Host, Logged, Record, StepRecord
+from workbench.store.glance import Activation, Entry
+from workbench.store.journal import DeadLetter, Logged, StepRecord
 from workbench.store.letters import SetAside
 from workbench.store.past import OWN, Committed
+from workbench.store.records import Record
 from workbench.store.room import Call, Line
 from workbench.store.upkeep import READER, ROWS, CopyRow, Kind, Size
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+    from workbench.store.claims import Host
     from workbench.store.room import Room
 
 __all__ = ["MemoryUpkeep"]

@@ -10,7 +10,7 @@ from workbench.store.memory import MemoryStore
 from workbench.store.sqlite.keeper import SQLiteStore
 
 if TYPE_CHECKING:
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
 
 __all__ = ["store_for"]
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from workbench.errors import StoreError
 from workbench.store.carrying import carried_over
-from workbench.store.journal import Activation, Commit, Entry, Host, Logged, Record, StepRecord
+from workbench.store.glance import Activation, Entry
+from workbench.store.journal import Commit, Logged, StepRecord
 from workbench.store.letters import SetAside
 from workbench.store.past import OWN, Committed, change
 from workbench.store.queue_room import QueueRoom
@@ -21,6 +22,8 @@ from workbench.store.topic_room import TopicRoom
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from workbench.store.claims import Host
+    from workbench.store.records import Record
     from workbench.store.schedules import Planned
 
 __all__ = [

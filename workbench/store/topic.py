@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from workbench.store.journal import Host
+    from workbench.store.claims import Host
 
 __all__ = ["Joined", "Post", "Published", "Subscriber", "TopicInfo", "TopicStore"]
 
@@ -61,7 +61,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message for a durable process, as `workbench.store.journal.Inbox.post` takes it."""
+    """A message for a durable process, as `workbench.store.inbox.Inbox.post` takes it."""
 
     key: str
     message: str

@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.store.journal import Host
+from workbench.store.claims import Host
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator, Sequence

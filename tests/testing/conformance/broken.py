@@ -10,10 +10,13 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from workbench.store.journal import Commit, Entry, Host, KeyInfo, Loaded, Logged, Record, StepRecord
+from workbench.store.claims import Host
+from workbench.store.glance import Entry, KeyInfo
+from workbench.store.journal import Commit, Loaded, Logged, StepRecord
 from workbench.store.letters import SetAside
 from workbench.store.memory import MemoryStore
 from workbench.store.past import Past
+from workbench.store.records import Record
 
 FAR = 10.0**11
 

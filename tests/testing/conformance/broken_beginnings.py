@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from workbench.store.journal import Begun
+from workbench.store.claims import Begun
 from workbench.store.memory import MemoryStore
 
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.errors import StoreError
+from workbench.store.claims import Host
 from workbench.store.fencing import fenced
-from workbench.store.journal import Commit, Entry, Host, Logged, StepRecord
+from workbench.store.glance import Entry
+from workbench.store.journal import Commit, Logged, StepRecord
 from workbench.store.memory import MemoryStore
 from workbench.store.room import Line
 

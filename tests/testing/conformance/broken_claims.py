@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from workbench.store.journal import Entry, Host, Loaded
+from workbench.store.claims import Host
+from workbench.store.glance import Entry
+from workbench.store.journal import Loaded
 from workbench.store.memory import MemoryStore
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.store.journal import Host
+from workbench.store.claims import Host
 from workbench.store.memory import MemoryStore
 from workbench.store.memory_queue import MemoryQueues
 from workbench.store.queue import Hold, NewJob, Outlook, Put, QueueStats

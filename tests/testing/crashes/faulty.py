@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.store.journal import Begun, Commit, StepRecord
+from workbench.store.claims import Begun
+from workbench.store.journal import Commit, StepRecord
 from workbench.store.memory import MemoryStore
 from workbench.store.sqlite.keeper import SQLiteStore
 

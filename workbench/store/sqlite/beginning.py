@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.store.journal import Begun, Loaded
+from workbench.store.claims import Begun
+from workbench.store.journal import Loaded
 from workbench.store.sqlite.claims import SET_WHAT, live, own
 from workbench.store.sqlite.inbox import move
 from workbench.store.sqlite.replay import of_message, waiting

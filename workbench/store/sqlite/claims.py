@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from workbench.store.journal import Host, Loaded, Logged
+from workbench.store.journal import Loaded, Logged
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, bury, read_host, renew
 from workbench.store.sqlite.sound import guarded
 from workbench.store.sqlite.states import read_state
 
 if TYPE_CHECKING:
+    from workbench.store.claims import Host
     from workbench.store.sqlite.ledger import Known, Ledger
     from workbench.store.sqlite.write import Job
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.store.journal import Host
+from workbench.store.claims import Host
 from workbench.store.sqlite.sound import is_instant
 from workbench.store.upkeep import READER
 

@@ -42,21 +42,12 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Awaitable, Callable, Sequence
 
-    from workbench.store.journal import (
-        Activation,
-        Begun,
-        Commit,
-        DeadLetter,
-        Entry,
-        Host,
-        KeyInfo,
-        Loaded,
-        Logged,
-        Record,
-        StepRecord,
-    )
+    from workbench.store.claims import Begun, Host
+    from workbench.store.glance import Activation, Entry, KeyInfo
+    from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord
     from workbench.store.letters import SetAside
     from workbench.store.past import Past
+    from workbench.store.records import Record
 
 __all__ = ["SQLiteStore"]
 
@@ -68,7 +59,7 @@ SHORTEST_BEAT = 0.05
 class SQLiteStore:
     """The store in the file at `path`, which `open` makes if there is none.
 
-    Implements `workbench.store.journal.Store`.
+    Implements `workbench.store.store.Store`.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, durability: Literal["full", "process"] = "full") -> None:

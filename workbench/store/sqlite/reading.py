@@ -12,7 +12,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import StoreError
-from workbench.store.journal import Activation, DeadLetter, Entry, Host, KeyInfo, StepRecord
+from workbench.store.glance import Activation, Entry, KeyInfo
+from workbench.store.journal import DeadLetter, StepRecord
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, read_host
 from workbench.store.sqlite.sound import damaged, is_instant, is_number
@@ -20,6 +21,8 @@ from workbench.store.sqlite.sound import damaged, is_instant, is_number
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
+
+    from workbench.store.claims import Host
 
 __all__ = ["activations", "dead", "history", "keys", "message", "newest_life", "posted", "result", "results", "taken"]
 

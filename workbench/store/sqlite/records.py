@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import StoreError
-from workbench.store.journal import Record
+from workbench.store.records import Record
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.sound import is_instant
 

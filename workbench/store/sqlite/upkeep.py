@@ -14,7 +14,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import OwnedElsewhere
-from workbench.store.journal import Host
+from workbench.store.claims import Host
 from workbench.store.sqlite import copying
 from workbench.store.sqlite.claims import live_owner
 from workbench.store.sqlite.file import PATIENCE, connect

@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.errors import Fenced
-from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord, Store
+from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord
 from workbench.testing.conformance.law import Law, Open, enrol
 
 if TYPE_CHECKING:
+    from workbench.store.store import Store
     from workbench.testing.clock import ManualClock
 
 __all__ = ["JOURNAL", "begin", "is_fenced", "record"]

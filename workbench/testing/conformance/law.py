@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from workbench.store.journal import Store
+from workbench.store.store import Store
 from workbench.testing.clock import ManualClock
 
 __all__ = ["Law", "MakePlace", "MakeStore", "Open", "enrol"]

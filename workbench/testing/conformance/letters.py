@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from workbench.store.journal import Commit, DeadLetter, Logged, Store
+from workbench.store.journal import Commit, DeadLetter, Logged
 from workbench.testing.conformance.journal import begin, record
 from workbench.testing.conformance.law import Law, Open, enrol
 
 if TYPE_CHECKING:
+    from workbench.store.store import Store
     from workbench.testing.clock import ManualClock
 
 __all__ = ["LETTERS"]

@@ -13,8 +13,8 @@ from workbench.store.queue import NewJob, Outlook, Put, QueueStats
 from workbench.testing.conformance.law import Law, Open, enrol
 
 if TYPE_CHECKING:
-    from workbench.store.journal import Store
     from workbench.store.queue import Hold, JobRecord
+    from workbench.store.store import Store
     from workbench.testing.clock import ManualClock
 
 __all__ = ["QUEUES", "lease", "put"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from workbench.store.journal import Commit, DeadLetter, Record, StepRecord
+from workbench.store.journal import Commit, DeadLetter, StepRecord
+from workbench.store.records import Record
 from workbench.testing.conformance.journal import begin
 from workbench.testing.conformance.law import Law, Open, enrol
 

@@ -13,7 +13,7 @@ from workbench.testing.conformance.journal import begin
 from workbench.testing.conformance.law import Law, Open, enrol
 
 if TYPE_CHECKING:
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
     from workbench.testing.clock import ManualClock
 
 __all__ = ["TOPICS"]

@@ -26,7 +26,7 @@ from workbench.testing.crashes.sender import send_all
 from workbench.testing.crashes.workload import Workload
 
 if TYPE_CHECKING:
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
 
 LONGEST = 60.0
 

@@ -13,7 +13,10 @@ from workbench.plain import decode
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from workbench.store.journal import Activation, DeadLetter, Entry, KeyInfo, Record, Store
+    from workbench.store.glance import Activation, Entry, KeyInfo
+    from workbench.store.journal import DeadLetter
+    from workbench.store.records import Record
+    from workbench.store.store import Store
     from workbench.testing.crashes.book import Book, Note
 
 __all__ = ["Evidence", "Line", "gather"]

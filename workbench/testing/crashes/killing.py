@@ -32,7 +32,7 @@ from workbench.testing.crashes.report import Played, Report
 from workbench.testing.crashes.workload import Workload
 
 if TYPE_CHECKING:
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
     from workbench.testing.conformance.law import MakeStore
 
 __all__ = ["kill_suite"]

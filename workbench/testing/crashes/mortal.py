@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from workbench.errors import StoreError
 
 if TYPE_CHECKING:
-    from workbench.store.journal import Host, Store
+    from workbench.store.claims import Host
+    from workbench.store.store import Store
 
 __all__ = ["Death", "Mortal"]
 

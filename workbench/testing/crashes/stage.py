@@ -27,7 +27,7 @@ from workbench.testing.crashes.sender import send_all
 from workbench.testing.crashes.workload import Workload
 
 if TYPE_CHECKING:
-    from workbench.store.journal import Store
+    from workbench.store.store import Store
     from workbench.testing.conformance.law import MakeStore
 
 __all__ = ["Stage"]
