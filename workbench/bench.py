@@ -14,7 +14,6 @@ Source: DESIGN 2, RECIPES "Processes and the API".
 from __future__ import annotations
 
 import asyncio
-import html
 import os
 from dataclasses import dataclass
 from datetime import timedelta
@@ -43,6 +42,7 @@ from workbench.process.drive import current_owner
 from workbench.process.entries import Entries
 from workbench.process.spawn import spawn_for
 from workbench.store.opening import store_for
+from workbench.table import in_html
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -393,8 +393,7 @@ class Workbench:
             await self.close()
 
     def _repr_html_(self) -> str:
-        runs = self.runs.find()
-        return f"<p>{html.escape(repr(self))}</p>{runs._repr_html_()}"
+        return in_html(self) if self.closed else f"{in_html(self)}{self.runs.find()._repr_html_()}"
 
     def __repr__(self) -> str:
         if self.closed:

@@ -95,9 +95,14 @@ def republish(thing: Shown) -> None:
 
 
 class Shown:
-    """Shows itself in a cell through the hook, and as its `repr` elsewhere."""
+    """Shows itself in a cell through the hook, and as its `repr` elsewhere and once it is `gone`."""
 
     __slots__ = ()
+
+    @property
+    def gone(self) -> bool:
+        """Whether its bench is closed, so that nothing can be read or asked of it any more."""
+        return False
 
     def source(self) -> Source:
         """What a window of this thing binds to."""

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["Table"]
+__all__ = ["Table", "in_html"]
 
 INSTANTS = frozenset(("at", "asked_at", "last", "next", "next_at", "put_at", "until"))
 """The columns whose floats are instants."""
@@ -65,6 +65,11 @@ def _instant(value: float) -> str:
         return datetime.fromtimestamp(value, UTC).isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
     except (OverflowError, ValueError, OSError):  # a row that was changed by hand
         return _short(value)
+
+
+def in_html(thing: object) -> str:
+    """The `repr` of a thing as a paragraph, for what has no rows to show."""
+    return f"<p>{html.escape(repr(thing))}</p>"
 
 
 def _short(value: Any) -> str:

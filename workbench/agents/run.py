@@ -411,6 +411,13 @@ class Run(Shown):
                 )
         return {"status": self.status}
 
+    @property
+    def gone(self) -> bool:
+        """Whether its bench is closed."""
+        return self._runtime.closed
+
     def __repr__(self) -> str:
+        if self.gone:
+            return f"<Run {self.id} of {self.agent}: its bench is closed>"
         killed = "" if self.alive else ", killed" if self.process.held_by else ", cut off"
         return f"<Run {self.id} of {self.agent}: {self.status}{killed}>"

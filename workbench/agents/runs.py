@@ -24,7 +24,7 @@ from workbench.errors import BadInput, CallConflict, NoCode
 from workbench.plain import decode, encode
 from workbench.process.calls import Call
 from workbench.store.schedules import Firing
-from workbench.table import Table
+from workbench.table import Table, in_html
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -140,10 +140,10 @@ class Runs:
                 yield self._run(id, info.definition.removeprefix(AGENT))
 
     def __repr__(self) -> str:
-        return repr(self.find())
+        return "<Runs: the bench is closed>" if self._runtime.closed else repr(self.find())
 
     def _repr_html_(self) -> str:
-        return self.find()._repr_html_()
+        return in_html(self) if self._runtime.closed else self.find()._repr_html_()
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

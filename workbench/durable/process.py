@@ -26,7 +26,17 @@ from workbench.durable.receipt import Receipt
 from workbench.durable.sending import Outbox, Sent, link, post
 from workbench.durable.standing import Standing
 from workbench.durable.threads import Threads
-from workbench.errors import BadInput, CallRefused, Drift, Fenced, OwnedElsewhere, ProcessEnded, Signal, StoreBroken
+from workbench.errors import (
+    BadInput,
+    CallRefused,
+    Drift,
+    Fenced,
+    OwnedElsewhere,
+    ProcessEnded,
+    Signal,
+    StoreBroken,
+    StoreError,
+)
 from workbench.plain import PLAIN, decode
 from workbench.process.drive import Outcome
 from workbench.process.handle import ENDED
@@ -69,7 +79,7 @@ class DurableProcess(Standing):
     def cast(self, message: Any) -> Receipt:
         """Post a message at once; await the receipt for its number, once it is in the journal.
 
-        Raises: NotPlain; CallRefused when its mailbox is full and refuses.
+        Raises: NotPlain; CallRefused when its mailbox is full and refuses; StoreError when its bench is closed.
         """
         text = self.definition.shapes[0].encode(message, "message")
         receipt = Receipt(self._runtime.home)
@@ -84,7 +94,7 @@ class DurableProcess(Standing):
 
         Raises: CallRefused without an id, when no case takes it or when the mailbox is full and refuses; CallConflict
         for the id of another message, DeadLettered when its message was set aside, ProcessEnded when the process ends
-        first (call again with the same id), NotPlain.
+        first (call again with the same id), NotPlain, StoreError when its bench is closed.
         """
         if type(id) is not str or not id:
             raise CallRefused(
@@ -101,6 +111,7 @@ class DurableProcess(Standing):
 
     def _send(self, sent: Sent) -> asyncio.Future[Any]:
         """Send to a process that does not live here now: post it elsewhere, or keep it for the next life."""
+        self._check_open()
         if (self.elsewhere is not None or not self._runtime.worker) and not self._is_at_work():
             self._watch()
             link(self._post(sent), sent.future)
@@ -110,6 +121,11 @@ class DurableProcess(Standing):
             self._outbox.put(sent)
             self.start()
         return sent.future
+
+    def _check_open(self) -> None:
+        """Raises: StoreError when its bench is closed, unless the life that ends with it is there to answer."""
+        if self._runtime.closed and not self._is_at_work():
+            raise StoreError(f"the bench of {self.key!r} is closed; open it again and look {self.key!r} up there")
 
     def _is_full(self) -> bool:
         """Whether what is sent now has to wait for room; while anything waits, there is none."""
@@ -464,8 +480,9 @@ class DurableProcess(Standing):
         """Activate the key again, from the journal.
 
         A plain function that still runs in a thread since a kill is waited for first; `beside=True` goes on next to it.
-        Raises: ProcessEnded when it is killed or its bench closes meanwhile.
+        Raises: ProcessEnded when it is killed or its bench closes meanwhile; StoreError when its bench is closed.
         """
+        self._check_open()
         waits = not beside and not self._is_at_work()
         if waits and not await self.threads.over() and not self._is_at_work():
             raise ProcessEnded(

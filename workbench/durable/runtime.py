@@ -222,7 +222,7 @@ class Runtime:
 
     async def close(self) -> None:
         """End what lives here; the journal keeps what is unfinished."""
-        self.closed = True
+        self.closed = self.schedules.closed = True
         self.elsewhere.close()
         self.entries.close()
         if self._unwatch is not None:

@@ -24,7 +24,7 @@ from workbench.durable.recurrence import Recurrence
 from workbench.errors import BadInput, NoCode
 from workbench.plain import decode, encode
 from workbench.store.schedules import Firing
-from workbench.table import Table
+from workbench.table import Table, in_html
 
 if TYPE_CHECKING:
     from workbench.clock import Clock
@@ -87,6 +87,7 @@ class Schedules:
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self.kinds: dict[str, Kind] = {"process": _post_to_process}
+        self.closed = False
         self._store = store
         self._clock = clock
 
@@ -136,10 +137,10 @@ class Schedules:
         return any(planned.name == name for planned in self._store.schedules.listed())
 
     def __repr__(self) -> str:
-        return repr(self._table())
+        return "<Schedules: the bench is closed>" if self.closed else repr(self._table())
 
     def _repr_html_(self) -> str:
-        return self._table()._repr_html_()
+        return in_html(self) if self.closed else self._table()._repr_html_()
 
     def _table(self) -> Table:
         rows = [

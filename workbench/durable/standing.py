@@ -35,6 +35,11 @@ class Standing(Handle):
         self._attempts = 0
 
     @property
+    def gone(self) -> bool:
+        """Whether its bench is closed."""
+        return self._runtime.closed
+
+    @property
     def status(self) -> str:
         """As of every handle; restarting too while a message that failed is held back until its next attempt."""
         held = self.activation is not None and self.activation.held and self._status == "running"

@@ -19,7 +19,7 @@ from workbench.messaging.desk import Desk, Terms
 from workbench.messaging.names import named, seconds, whole
 from workbench.plain import decode, digest, encode
 from workbench.store.queue import NewJob
-from workbench.table import Table
+from workbench.table import Table, in_html
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -252,8 +252,10 @@ class Queue:
         return Table([{"queue": self.name, **asdict(self.stats), "workers": workers}], COLUMNS)
 
     def __repr__(self) -> str:
-        return repr(self._rows())
+        return f"<Queue {self.name!r}: the bench is closed>" if self._room.closed else repr(self._rows())
 
     def _repr_html_(self) -> str:
+        if self._room.closed:
+            return in_html(self)
         dead = self.dead()
         return self._rows()._repr_html_() + (dead._repr_html_() if dead else "")

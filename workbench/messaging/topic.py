@@ -25,7 +25,7 @@ from workbench.plain import decode, encode
 from workbench.process.handle import ENDED, Handle
 from workbench.process.spawn import spawn
 from workbench.store.topic import TopicInfo
-from workbench.table import Table
+from workbench.table import Table, in_html
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -275,8 +275,10 @@ class Topic:
         return Table([{"topic": self.name, **counts, "subscribers": len(marks), "here": len(self.here)}], COLUMNS)
 
     def __repr__(self) -> str:
-        return repr(self._rows())
+        return f"<Topic {self.name!r}: the bench is closed>" if self._room.closed else repr(self._rows())
 
     def _repr_html_(self) -> str:
+        if self._room.closed:
+            return in_html(self)
         subscribers = self.subscribers()
         return self._rows()._repr_html_() + (subscribers._repr_html_() if subscribers else "")

@@ -81,7 +81,7 @@ class MemoryStore:
     def host(self) -> Host:
         """Who we are among the hosts of the room."""
         if self._host is None:
-            raise StoreError("the store in memory is not open; await its open(...) first")
+            raise StoreError("the store in memory is not open; await its open(...), or open its bench again")
         return self._room.hosts.get(self._host.id, self._host)
 
     async def open(self, *, label: str, lease: float, now: Callable[[], float]) -> None:

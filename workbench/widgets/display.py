@@ -4,7 +4,7 @@
   the window. Reopened, exported or without scripts, the twin is what remains.
 - The twin has a display id; it is made anew whenever the view's status changes, so that what is saved is true.
 - One thing has one window, however often it is shown: each showing is another view of it.
-- Outside a kernel a thing is its text, and outside IPython its `repr`.
+- Outside a kernel a thing is its text; outside IPython, and once its bench is closed, its `repr`.
 
 Source: KERNEL C.
 """
@@ -40,7 +40,7 @@ def install() -> None:
 def show(thing: Shown) -> None:
     """Display `thing` in the current cell: live in a kernel, as text elsewhere."""
     shell = get_ipython()
-    if shell is None:
+    if shell is None or thing.gone:
         print(repr(thing))  # noqa: T201 - this is what a plain shell shows
     elif not hasattr(shell, "kernel") or not _on_a_loop():
         view = thing.source().view()

@@ -391,7 +391,7 @@ class SQLiteStore:
 
     def _check(self) -> None:
         if not self._open:
-            raise StoreError(f"the store {self.path!r} is not open; await its open(...) first")
+            raise StoreError(f"the store {self.path!r} is not open; await its open(...), or open its bench again")
 
 
 def _finish(connection: sqlite3.Connection) -> None:
