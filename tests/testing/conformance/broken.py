@@ -129,6 +129,13 @@ class CommitsWhatIsStale(MemoryStore):
         return super().commit(key, self._look(key).epoch or epoch, commit)
 
 
+class ForgetsTheWakeOfWhatIsStale(MemoryStore):
+    def commit(self, key: str, epoch: int, commit: Commit) -> Any:
+        if self._look(key).epoch != epoch:
+            self._make(key).wake_at = None
+        return super().commit(key, epoch, commit)
+
+
 class RefusesTheNewestToo(MemoryStore):
     async def put_step(self, key: str, epoch: int, seq: int, record: StepRecord, wake_at: float | None = None) -> None:  # type: ignore[override]
         taken_over = epoch > 1 and len(self._look(key).lives) > 1
@@ -407,6 +414,7 @@ BROKEN: dict[type[MemoryStore], str] = {
     AnswersUntilTheNextCommit: "answers_outlive_later_commits",
     NewestDeadFirst: "dead_letters_are_kept_in_order",
     CommitsWhatIsStale: "a_stale_epoch_changes_nothing",
+    ForgetsTheWakeOfWhatIsStale: "a_stale_epoch_changes_nothing",
     RefusesTheNewestToo: "the_newest_epoch_writes",
     LogsForNobody: "a_key_never_loaded_is_fenced",
     WakesAMomentEarly: "a_step_wakes_its_key_at_its_instant",

@@ -264,6 +264,7 @@ async def a_stale_epoch_changes_nothing(open_store: Open, clock: ManualClock) ->
     assert await store.result("order:1", "call-1") is None
     assert await store.dead("order:1") == []
     assert await store.due(clock.now() + 59, clock.now() + 120, 10) == []
+    assert await store.due(clock.now() + 60, clock.now() + 120, 10) == ["order:1"]
     loaded = await store.load("order:1")
     assert (loaded.snapshot, loaded.version, loaded.cursor) == (None, 0, 0)
 
