@@ -104,3 +104,25 @@ async def test_killing_and_disposing_after_the_end_do_nothing(left: Left) -> Non
     await left["process"].dispose()
 
     assert left["process"].state == 5
+
+
+ASKED: dict[str, Callable[[Workbench], Any]] = {
+    "keys": lambda bench: bench.keys(),
+    "journal": lambda bench: bench.journal("count:a"),
+    "elsewhere": lambda bench: bench.elsewhere,
+    "export": lambda bench: bench.export("count:a", "copy.jsonl"),
+    "import_": lambda bench: bench.import_("copy.jsonl"),
+    "prune": lambda bench: bench.prune(),
+    "delete": lambda bench: bench.delete("count:a"),
+    "doctor": lambda bench: bench.doctor(),
+}
+
+
+@pytest.mark.parametrize("verb", ASKED)
+async def test_a_closed_bench_says_how_to_open_it_again_whatever_is_asked(left: Left, verb: str) -> None:
+    place = left["bench"].place
+
+    with pytest.raises(StoreError) as caught:
+        await ASKED[verb](left["bench"])
+
+    assert str(caught.value) == f"the bench on {place!r} is closed; open it again with await Workbench.open({place!r})"

@@ -103,7 +103,7 @@ class Workbench:
     ) -> Opening:
         """Open a bench and recover whatever was interrupted; await it, or enter it with `async with`.
 
-        `where` is a file, ":memory:", or a "postgresql://…" address. `what` are agents and definitions of processes.
+        `where` is a file or ":memory:"; another keeper comes as `store`. `what` are agents and process definitions.
         `lease` is in seconds; `worker=False` accepts and serves without running anything; `durability` is "full" or
         "process". Above `max_entries` processes the idle ones that were looked up longest ago leave memory (None for no
         bound).
@@ -283,10 +283,12 @@ class Workbench:
 
         `.at(seq)` gives the state as it was once message `seq` was handled. Raises: NoCode when it is unknown.
         """
+        self._check_open()
         return journal_of(self.store, key)
 
     def keys(self) -> Table:
         """Every key of the store with what is known of it, oldest first."""
+        self._check_open()
         return self._upkeep.keys()
 
     async def export(self, key: str, path: str | os.PathLike[str]) -> int:
@@ -294,6 +296,7 @@ class Workbench:
 
         Gives how many rows it has. Raises: NoCode for an unknown key, BadInput for a file that is there.
         """
+        self._check_open()
         return await self._upkeep.export(key, path)
 
     async def import_(self, path: str | os.PathLike[str], *, read_only: bool = True) -> str:
@@ -303,6 +306,7 @@ class Workbench:
         goes on where it stood, under the idempotency keys that it had. Raises: BadInput for a file that was changed or
         cut off, and for a key that is here.
         """
+        self._check_open()
         key = await self._upkeep.bring_in(path, read_only=read_only)
         self.approvals._publish()
         return key
@@ -312,6 +316,7 @@ class Workbench:
 
         Raises: BadInput.
         """
+        self._check_open()
         return await self._upkeep.prune(before)
 
     async def delete(self, key: str, *, unfinished: bool = False) -> None:
@@ -320,16 +325,19 @@ class Workbench:
         One with work left is deleted only with `unfinished`. Raises: NoCode, BadInput while it is alive or has work
         left, OwnedElsewhere while another live host has it.
         """
+        self._check_open()
         await self._upkeep.delete(key, unfinished=unfinished)
         self.approvals._publish()
 
     async def doctor(self) -> Report:
         """What is true of the store, its hosts and this kernel, and what to do about what is not well."""
+        self._check_open()
         return await examine(self._runtime, self._upkeep, self.place, self.blocked)
 
     @property
     def elsewhere(self) -> dict[str, Host]:
         """The keys that other live hosts own, and who they are."""
+        self._check_open()
         mine = self.store.host.id
         return {
             info.key: info.owner for info in self.store.keys_now() if info.owner is not None and info.owner.id != mine
