@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import os
 import shutil
 import sqlite3
 import sys
@@ -212,8 +213,12 @@ def change(file: Path, table: str, column: str, value: object, row: int) -> None
             return  # SQLite itself refuses it there
 
 
+EXAMPLES = int(os.environ.get("WORKBENCH_EXAMPLES", "150"))
+"""How many values are tried at each call; more where there is time."""
+
+
 @settings(
-    max_examples=int(__import__("os").environ.get("N", "150")),
+    max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
