@@ -56,7 +56,8 @@ widgets-test: $(VENV)/.test widgets/node_modules/.installed
 pytest: $(VENV)/.test machine
 	@echo "· tests"
 	mkdir -p artifacts
-	$(BIN)/pytest -m "not live" --durations=10 $(PYTEST_ARGS)
+	$(BIN)/pytest -m "browser and not live" $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	$(BIN)/pytest -m "not browser and not live" --numprocesses=auto --maxprocesses=4 --dist=loadfile --durations=10 $(PYTEST_ARGS)
 
 machine: $(VENV)/.test
 	@.ci/machine
