@@ -29,6 +29,15 @@ class MovesTheCursorBack(MemoryStore):
         return done
 
 
+class OverwritesSteps(MemoryStore):
+    async def steps(self, key: str, seq: int) -> list[StepRecord]:
+        return list(
+            {
+                (each.kind, each.branch, each.name, each.occurrence): each for each in await super().steps(key, seq)
+            }.values()
+        )
+
+
 class CommitsATurnLater(MemoryStore):
     async def commit(self, key: str, epoch: int, commit: Commit) -> Any:  # type: ignore[override]
         return await super().commit(key, epoch, commit)
@@ -154,6 +163,7 @@ class LivesForOneMinute(MemoryStore):
 BROKEN_BEYOND: dict[type[MemoryStore], str] = {
     PrunesOpenSteps: "prune_keeps_the_state_and_what_waits",
     MovesTheCursorBack: "a_cursor_never_moves_back",
+    OverwritesSteps: "records_of_one_place_are_all_kept",
     CommitsATurnLater: "writes_land_in_the_order_of_their_calls",
     SpoilsItsNeighbours: "a_refused_write_spoils_no_other",
     TakesAnEmptyAnswerForNone: "payloads_come_back_to_the_letter",

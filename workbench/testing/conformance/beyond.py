@@ -87,6 +87,19 @@ async def a_cursor_never_moves_back(open_store: Open, clock: ManualClock) -> Non
 
 
 @law
+async def records_of_one_place_are_all_kept(open_store: Open, clock: ManualClock) -> None:
+    """Without it, what a step gave is overwritten by whoever writes at its place again, and nobody can tell."""
+    store = await open_store()
+    epoch = await begin(store, "order:1")
+    seq = await store.append("order:1", epoch, '"pay"')
+
+    await store.put_step("order:1", epoch, seq, record("charge", '"one"'))
+    await store.put_step("order:1", epoch, seq, record("charge", '"two"'))
+
+    assert [kept.payload for kept in await store.steps("order:1", seq)] == ['"one"', '"two"']
+
+
+@law
 async def writes_land_in_the_order_of_their_calls(open_store: Open, clock: ManualClock) -> None:
     """Without it, batches reorder what a process did: the second message below would lose its wake."""
     store = await open_store()
