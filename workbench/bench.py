@@ -366,7 +366,10 @@ class Workbench:
         await self._runtime.choose(key, choice, by=by)
 
     async def close(self) -> None:
-        """End what lives here and leave the store; unfinished work stays in the journal. Closing twice does nothing."""
+        """End what lives here and leave the store; unfinished work stays in the journal. Closing twice does nothing.
+
+        Raises: StoreError in another thread than its loop's.
+        """
         if not self._runtime.home.here:
             raise StoreError(f"the bench on {self.place!r} is closed on its own loop, not in another thread")
         async with _turn(self._runtime.home, self.place):

@@ -1,4 +1,8 @@
-"""What only a durable process knows, for its inspector: key, owner, epoch, lives, and what is in the journal."""
+"""What only a durable process knows, for its inspector: key, owner, epoch, lives, and what is in the journal.
+
+Reads what is committed and what is live, and carries out buttons by the verbs of the handle. Knows nothing of how it
+looks.
+"""
 
 from __future__ import annotations
 

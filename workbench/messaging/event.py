@@ -1,4 +1,7 @@
-"""An event of a topic, as whoever reads or handles it sees it."""
+"""An event of a topic, as whoever reads or handles it sees it.
+
+A row that was changed by hand into none of an event is refused. Knows nothing of who reads it.
+"""
 
 from __future__ import annotations
 

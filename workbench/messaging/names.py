@@ -1,4 +1,7 @@
-"""What the post room takes from its callers: names of queues, topics, subscribers and jobs, seconds, counts."""
+"""What the post room takes from its callers: names of queues, topics, subscribers and jobs, seconds, counts.
+
+What makes no sense is refused at once, by its value, before anything is written. Knows nothing of what is done with it.
+"""
 
 from __future__ import annotations
 

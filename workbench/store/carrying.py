@@ -1,4 +1,8 @@
-"""Carrying over: what a message takes along when it is delivered again under another number, in every keeper."""
+"""Carrying over: what a message takes along when it is delivered again under another number, in every keeper.
+
+- Finished steps and sleeps are kept, so that nothing is done twice; failed attempts are not.
+- The first number is kept too, so that idempotency keys stay what they were.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Fencing: the words with which a stale write is refused, the same in every keeper."""
+"""Fencing: the words with which a stale write is refused, the same in every keeper.
+
+Knows nothing of how a keeper compares epochs.
+
+Source: DESIGN rule 4.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The key: the name under which a durable process is stored, and what cannot be one."""
+"""The key: the name under which a durable process is stored, and what cannot be one.
+
+Every verb of every keeper checks it alike, so that none accepts what another cannot hold. Knows nothing of how keys
+are made from arguments.
+"""
 
 from __future__ import annotations
 

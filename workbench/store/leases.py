@@ -1,4 +1,8 @@
-"""Leases: the words with which whoever lost a job is refused, the same in every keeper."""
+"""Leases: the words with which whoever lost a job is refused, the same in every keeper.
+
+One sentence per end of a job, so that tests and people read the same whatever keeps the queue. Knows nothing of how
+a keeper finds out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Opening: which keeper serves the place that a user named."""
+"""Opening: which keeper serves the place that a user named.
+
+The one place that knows all keepers; a place that none serves is refused by name. Opens nothing.
+"""
 
 from __future__ import annotations
 

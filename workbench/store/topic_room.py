@@ -1,4 +1,7 @@
-"""What the memory keepers of one place share of topics."""
+"""What the memory keepers of one place share of topics.
+
+Plain data; the rules are in `workbench.store.memory_topic`.
+"""
 
 from __future__ import annotations
 

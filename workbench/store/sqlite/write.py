@@ -1,4 +1,7 @@
-"""A write: what the writer queues and the ledger lands."""
+"""A write: what the writer queues and the ledger lands.
+
+Shapes and nothing else: what they do to the file is in the ledger and in the jobs.
+"""
 
 from __future__ import annotations
 
