@@ -17,13 +17,14 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from workbench.durable.answers import answer, check_same, failure, for_caller, hear
+from workbench.durable.answers import check_same, failure
+from workbench.durable.calls import Calls
 from workbench.durable.drifts import choices_of, replace_all
 from workbench.durable.steps import Branch, Ledger
-from workbench.errors import CallRefused, Disposed, Fenced, StepMisuse, StoreBroken, StoreError
-from workbench.plain import decode, digest, encode
+from workbench.errors import Disposed, Fenced, StepMisuse, StoreBroken, StoreError
+from workbench.plain import decode, digest
 from workbench.process.mailbox import PAUSE
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord
 
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
     from workbench.durable.receipt import Receipt
     from workbench.store.store import Store
 
-__all__ = ["Activation", "Callers", "Delivery"]
-
-Callers: TypeAlias = "dict[str, list[asyncio.Future[Any]]]"
-
+__all__ = ["Activation", "Delivery"]
 
 _NOTHING: deque[Any] = deque(maxlen=0)
 """The inbox of who never had a message: an empty deque of its own takes as much as everything else of an idle key."""
@@ -64,8 +62,8 @@ class Activation:
     """
 
     __slots__ = (
-        *("_answers", "_callers", "_digests", "_handed_out", "_last_sent", "_parked", "_peek", "_self_casts", "_taker"),
-        *("_tasks", "_told", "_unlogged", "broken", "changed", "closed", "cursor", "driver", "epoch", "held"),
+        *("_handed_out", "_last_sent", "_peek", "_self_casts", "_taker", "_tasks", "_told", "_unlogged"),
+        *("broken", "calls", "changed", "closed", "cursor", "driver", "epoch", "held"),
         *("in_hand", "inbox", "key", "ledger", "name", "now", "on_broken", "redeliver", "snapshot"),
         *("store", "threads", "trunk", "version"),
     )
@@ -102,13 +100,8 @@ class Activation:
         self.on_broken: Callable[[], None] = _nothing
         self.changed: Callable[[], None] = _nothing
         self._tasks: dict[asyncio.Task[Any], None] = {}
-        self._answers: dict[str, str] = {}
+        self.calls = Calls(key, name, store, loaded.open_calls)
         self._self_casts: list[str] = []
-        self._parked: dict[str, None] = {}
-        self._digests: dict[str, str] = {
-            call.call_id: digest(decode(call.message)) for call in loaded.open_calls if call.call_id
-        }
-        self._callers: Callers = {}
         self._taker: asyncio.Future[None] | None = None
         self._peek: Callable[[str], None] | None = None
         self._told = False
@@ -142,7 +135,7 @@ class Activation:
     def replay(self, logged: Logged) -> None:
         """Deliver a message of the log that was not acknowledged."""
         if logged.call_id is not None:
-            self._digests[logged.call_id] = digest(decode(logged.message))
+            self.calls.digests[logged.call_id] = digest(decode(logged.message))
         self._arrive(Delivery(logged.seq, logged.message, logged.call_id, again=True))
         if self._peek is not None:
             self._peek(logged.message)
@@ -164,25 +157,21 @@ class Activation:
         for delivery in list(self.inbox):
             arrived(delivery.text)
 
-    def knows(self, id: str) -> bool:
-        """Whether a call of this id is open, or has its answer: asking again logs nothing."""
-        return id in self._digests or self.store.result_now(self.key, id) is not None
-
     def call(self, message: Any, text: str, id: str) -> asyncio.Future[Any]:
         """The future of a call's answer: attached to an open one of that id, read from the journal, or logged."""
-        mark = digest(message)
+        mark, calls = digest(message), self.calls
         caller: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        if id in self._digests:
-            check_same(self._digests[id], mark, self.key, id, self.store)
-            self._callers.setdefault(id, []).append(caller)
+        if id in calls.digests:
+            check_same(calls.digests[id], mark, self.key, id, self.store)
+            calls.callers.setdefault(id, []).append(caller)
             return caller
-        self._digests[id] = mark
-        self._callers[id] = [caller]
+        calls.digests[id] = mark
+        calls.callers[id] = [caller]
         envelope = self.store.result_now(self.key, id)
         if envelope is not None:
-            self._release(id, envelope)
+            calls.release(id, envelope)
         elif self.broken is not None or self.closed:
-            self._fail(id, self._ended())
+            calls.fail(id, self._ended())
         else:
             self.append(text, id)
         return caller
@@ -201,7 +190,7 @@ class Activation:
             return
         self.write_failed(error)
         if call_id is not None:
-            self._fail(call_id, error)
+            self.calls.fail(call_id, error)
 
     async def next(self) -> Delivery | None:
         """Commit what is in hand, then the next message, waited for; None once closed.
@@ -274,21 +263,23 @@ class Activation:
         drift = self.ledger.leftover() if self.ledger is not None else None
         if drift is not None:
             raise self.stop(drift)
-        self._refuse_the_untaken(delivery)
+        if delivery.call_id is not None:
+            self.calls.refuse_the_untaken(delivery.call_id, delivery.text)
         await self._commit(delivery, self.snapshot, None)
 
     async def set_aside(self, delivery: Delivery, error: str, attempts: int = 0) -> None:
         """Make the message a dead letter, with the state it was handed out against; its caller gets the failure."""
-        self._answers.clear()
+        self.calls.answers.clear()
         self._self_casts.clear()
         if delivery.call_id is not None:
             words = f"{self.key!r} set message {delivery.seq} aside: {error}"
-            self._answers[delivery.call_id] = failure(self._digests[delivery.call_id], "dead", words)
+            self.calls.answers[delivery.call_id] = failure(self.calls.digests[delivery.call_id], "dead", words)
         letter = DeadLetter(delivery.seq, delivery.text, delivery.call_id, error, attempts)
         await self._commit(delivery, self._handed_out, letter)
 
     async def _commit(self, delivery: Delivery, snapshot: str | None, dead: DeadLetter | None) -> None:
-        answers, self._answers = self._answers, {}
+        calls = self.calls
+        answers, calls.answers = calls.answers, {}
         casts, self._self_casts = self._self_casts, []
         commit = Commit(snapshot, self.version, delivery.seq, tuple(answers.items()), dead, self.due_again(), casts)
         try:
@@ -305,7 +296,7 @@ class Activation:
         for text, seq in zip(casts, numbers, strict=True):
             self._arrive(Delivery(seq, text, None))
         for id, envelope in answers.items():
-            self._release(id, envelope)
+            calls.release(id, envelope)
         self.changed()
 
     async def _release_what_landed(self, answers: dict[str, str]) -> None:
@@ -314,36 +305,12 @@ class Activation:
             await self.store.steps(self.key, self.cursor + 1)  # a read waits for what was written before it
             for id in answers:
                 if (envelope := self.store.result_now(self.key, id)) is not None:
-                    self._release(id, envelope)
+                    self.calls.release(id, envelope)
 
     def _log_self_casts(self) -> None:
         casts, self._self_casts = self._self_casts, []
         for text in casts:
             self.append(text)
-
-    def _refuse_the_untaken(self, delivery: Delivery) -> None:
-        id = delivery.call_id
-        if id is not None and id not in self._answers and id not in self._parked:
-            words = f"{self.name} has no case for {decode(delivery.text)!r}; nothing was done"
-            self._answers[id] = failure(self._digests[id], "refused", words)
-
-    def answer(self, id: str, value: Any) -> None:
-        """Record the answer of a call with the message in hand.
-
-        Raises: CallRefused when it has one, or is none of this key.
-        """
-        if id in self._answers:
-            raise CallRefused(f"{self.name} answered the call {id!r} already; one call has one answer", key=self.key)
-        if id not in self._digests:
-            raise CallRefused(
-                f"{self.key!r} has no open call {id!r}; it was answered before, or never made", key=self.key
-            )
-        self._answers[id] = answer(self._digests[id], encode(value, "reply"))
-        self._parked.pop(id, None)
-
-    def park(self, id: str) -> None:
-        """Keep the call open past its message."""
-        self._parked[id] = None
 
     def cast_to_self(self, text: str) -> None:
         """Log a message behind what waits, with the commit of the message in hand."""
@@ -426,26 +393,11 @@ class Activation:
     @property
     def is_awaited(self) -> bool:
         """Whether somebody here waits for an answer, or for a message of theirs to be in the log."""
-        return bool(self._callers) or (self._last_sent is not None and not self._last_sent.done())
+        return bool(self.calls.callers) or (self._last_sent is not None and not self._last_sent.done())
 
     def parked_on_mailbox(self) -> bool:
         """Whether the body waits for a message."""
         return self._taker is not None
-
-    def hand_on(self) -> Callers:
-        """Those who still wait for an answer, for the next activation to adopt."""
-        callers, self._callers = self._callers, {}
-        return callers
-
-    def adopt(self, callers: Callers) -> None:
-        """Have those who waited in the activation before wait here: their calls are in the log."""
-        for id, waiting in callers.items():
-            self._callers.setdefault(id, []).extend(waiting)
-
-    def end_calls(self, error: BaseException) -> None:
-        """Fail every caller that still waits."""
-        for id in list(self._callers):
-            self._fail(id, error)
 
     def _ended(self) -> BaseException:
         return self.broken or Disposed(f"{self.key!r} was disposed; what it had begun is delivered again")
@@ -459,22 +411,6 @@ class Activation:
     def _wake(self) -> None:
         if self._taker is not None and not self._taker.done():
             self._taker.set_result(None)
-
-    def _release(self, id: str, envelope: str) -> None:
-        mark = self._digests.pop(id, "")
-        for caller in self._callers.pop(id, ()):
-            if not caller.done():
-                try:
-                    caller.set_result(hear(envelope, mark, self.key, id, self.store))
-                except Exception as error:
-                    caller.set_exception(error)
-
-    def _fail(self, id: str, error: BaseException) -> None:
-        self._digests.pop(id, None)
-        for caller in self._callers.pop(id, ()):
-            if not caller.done():
-                caller.set_exception(for_caller(error, self.key))
-                caller.exception()
 
 
 def _nothing() -> None:

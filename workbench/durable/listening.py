@@ -50,12 +50,12 @@ class DurableReply:
     @property
     def id(self) -> str:
         """The call's id. Reading it parks the call: it stays open past its message until `ctx.reply(id, …)`."""
-        self._activation.park(self._id)
+        self._activation.calls.park(self._id)
         return self._id
 
     def __call__(self, value: Any = None) -> None:
         """Answer with `value`, released after the commit. Raises: CallRefused the second time, NotPlain."""
-        self._activation.answer(self._id, value)
+        self._activation.calls.answer(self._id, value)
 
 
 class Listening(Holding, Generic[M, S]):
@@ -143,7 +143,7 @@ class Listening(Holding, Generic[M, S]):
 
     def reply(self, call_id: str, value: Any = None) -> None:
         """Answer a parked call by its id. Raises: CallRefused when it has its answer or is unknown, NotPlain."""
-        self._activation.answer(call_id, value)
+        self._activation.calls.answer(call_id, value)
 
     def show(self, state: S) -> None:
         """Publish a state from inside a handler, as a yield does: seen at once, committed with the message."""

@@ -105,7 +105,7 @@ class DurableProcess(Standing):
         shape = self.definition.shapes[0]
         text = shape.encode(message, "message")
         activation = self.activation
-        if activation is not None and not self._how and (not self._is_full() or activation.knows(id)):
+        if activation is not None and not self._how and (not self._is_full() or activation.calls.knows(id)):
             return activation.call(message if shape is PLAIN else decode(text), text, id)
         return self._send(Sent(text, decode(text), id))
 
@@ -298,7 +298,7 @@ class DurableProcess(Standing):
         activation.on_broken = _over_already
         await life.end()
         if not self._is_ours():
-            activation.end_calls(self._end_of_calls(outcome, None))
+            activation.calls.end_all(self._end_of_calls(outcome, None))
             return False
         self.threads.add(activation.threads)
         error, again = outcome.error, False
@@ -309,8 +309,8 @@ class DurableProcess(Standing):
         if isinstance(error, Fenced) and not self._how:
             await self._follow_the_new_owner(error)  # first, so that who hears of it finds the reason here
         if again or self._how == "replaced":
-            self._outbox.keep(activation.hand_on())
-        activation.end_calls(self._end_of_calls(outcome, error))
+            self._outbox.keep(activation.calls.hand_on())
+        activation.calls.end_all(self._end_of_calls(outcome, error))
         if self._how or isinstance(error, Fenced):
             return False
         if again and error is not None:

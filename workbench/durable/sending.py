@@ -17,7 +17,8 @@ from workbench.process.calls import fail
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from workbench.durable.activation import Activation, Callers
+    from workbench.durable.activation import Activation
+    from workbench.durable.calls import Callers
     from workbench.durable.process import DurableProcess
     from workbench.durable.runtime import Runtime
 
@@ -64,7 +65,7 @@ class Outbox:
     def deliver(self, activation: Activation, most: int | None) -> None:
         """Give a life everything, or as much as leaves it with at most `most` messages; the rest waits for room."""
         if self._callers:
-            activation.adopt(self._callers)
+            activation.calls.adopt(self._callers)
             self._callers = {}
         while self._messages and (most is None or activation.unacknowledged < most):
             sent = self._messages.popleft()
