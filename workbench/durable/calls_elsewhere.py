@@ -19,7 +19,7 @@ from workbench.plain import decode, digest
 
 if TYPE_CHECKING:
     from workbench.clock import Clock
-    from workbench.durable.process import DurableProcess
+    from workbench.durable.residence import Residence
     from workbench.store.store import Store
 
 __all__ = ["CallsElsewhere"]
@@ -34,7 +34,7 @@ class CallsElsewhere:
         self._waiting: dict[str, dict[str, list[asyncio.Future[str | None]]]] = {}
         self._closed = False
 
-    async def call(self, process: DurableProcess, message: Any, text: str, id: str) -> Any:
+    async def call(self, process: Residence, message: Any, text: str, id: str) -> Any:
         """The answer to a call whose process lives on another host.
 
         Raises: CallConflict, ProcessEnded when the bench closes first, what the answer says.
@@ -56,7 +56,7 @@ class CallsElsewhere:
             )
         return hear(envelope, mark, key, id, self._store)
 
-    async def _posted(self, process: DurableProcess, text: str, id: str) -> str | None:
+    async def _posted(self, process: Residence, text: str, id: str) -> str | None:
         """Post the call; gives its answer if it is there already."""
         await post_to(process, self._store, self._clock, text, id)
         return self._store.result_now(process.key, id)

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from workbench.clock import Clock
-    from workbench.durable.process import DurableProcess
+    from workbench.durable.residence import Residence
     from workbench.store.store import Store
 
 __all__ = ["no_room", "post_to"]
 
 
-def post_to(process: DurableProcess, store: Store, clock: Clock, text: str, id: str | None = None) -> Awaitable[int]:
+def post_to(process: Residence, store: Store, clock: Clock, text: str, id: str | None = None) -> Awaitable[int]:
     """Post a message, when there is room; gives its number. Raises: CallRefused when the key refuses."""
     bound = process.definition.mailbox
     return _post(process, store, clock, text, id, None) if bound is None else _in_turn(process, store, clock, text, id)
 
 
 def _post(
-    process: DurableProcess, store: Store, clock: Clock, text: str, id: str | None, most: int | None
+    process: Residence, store: Store, clock: Clock, text: str, id: str | None, most: int | None
 ) -> Awaitable[int]:
     return store.post(
         process.key,
@@ -41,7 +41,7 @@ def _post(
     )
 
 
-async def _in_turn(process: DurableProcess, store: Store, clock: Clock, text: str, id: str | None) -> int:
+async def _in_turn(process: Residence, store: Store, clock: Clock, text: str, id: str | None) -> int:
     async with process.posting:
         while not (number := await _post(process, store, clock, text, id, process.definition.mailbox)):
             if process.definition.full == "refuse":
@@ -50,7 +50,7 @@ async def _in_turn(process: DurableProcess, store: Store, clock: Clock, text: st
         return number
 
 
-def no_room(process: DurableProcess) -> CallRefused:
+def no_room(process: Residence) -> CallRefused:
     """The refusal of a message for which there is no room."""
     return CallRefused(
         f"{process.key!r} has {process.definition.mailbox} messages that wait, as many as it may; nothing was sent, "

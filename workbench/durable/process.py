@@ -19,62 +19,33 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.durable import inspecting
 from workbench.durable.busy import at_work, is_busy
-from workbench.durable.failures import Failures
 from workbench.durable.life import Life
 from workbench.durable.posting import no_room
 from workbench.durable.receipt import Receipt
-from workbench.durable.sending import Outbox, Sent, link, post
-from workbench.durable.standing import Standing
-from workbench.durable.threads import Threads
-from workbench.errors import (
-    BadInput,
-    CallRefused,
-    Drift,
-    Fenced,
-    OwnedElsewhere,
-    ProcessEnded,
-    Signal,
-    StoreBroken,
-    StoreError,
-)
+from workbench.durable.residence import Residence
+from workbench.durable.sending import Sent, link
+from workbench.errors import BadInput, CallRefused, Drift, Fenced, ProcessEnded, Signal, StoreBroken, StoreError
 from workbench.plain import PLAIN, decode
 from workbench.process.drive import Outcome
 from workbench.process.handle import ENDED
-from workbench.process.spawn import GRACE, Ended
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from workbench.durable.activation import Activation
-    from workbench.durable.context import DurableContext
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.runtime import Runtime
     from workbench.process.supervision import Budget
-    from workbench.store.claims import Host
 
 __all__ = ["DurableProcess"]
 
 log = logging.getLogger("workbench")
 
 
-class DurableProcess(Standing):
+class DurableProcess(Residence):
     """A handle to one key of the store: it lives here while this host owns it, and follows it while another does."""
 
     def __init__(self, runtime: Runtime, definition: DurableDefinition, key: str, args: dict[str, Any]) -> None:
-        super().__init__(runtime, key, definition.shapes[1])
-        self.definition = definition
-        self.args = args
-        self.context: DurableContext[Any, Any] | None = None
-        self.elsewhere: Host | None = None
-        self.held_by: str | None = None
-        self.threads = Threads(runtime.home)
-        self._outbox = Outbox()
-        self.posting = asyncio.Lock()
-        self._task: asyncio.Task[None] | None = None
-        self._epoch: int | None = None  # of the life that has not said how it ended
-        self._how = self._by = ""
-        self._anew = self._beside = self._take = False
-        self._failures = Failures(key, definition, runtime.clock)
+        super().__init__(runtime, definition, key, args)
+        self._beside = self._take = False
 
     def cast(self, message: Any) -> Receipt:
         """Post a message at once; await the receipt for its number, once it is in the journal.
@@ -139,9 +110,6 @@ class DurableProcess(Standing):
         if self._outbox and self.activation is not None and not self._how:
             self._outbox.deliver(self.activation, self.definition.mailbox)
 
-    def _post(self, sent: Sent) -> asyncio.Future[Any]:
-        return post(sent, self, self._runtime)
-
     @property
     def working(self) -> bool:
         if self.elsewhere is not None or self._status in ENDED:
@@ -202,17 +170,10 @@ class DurableProcess(Standing):
         self.error = None
         self._become("starting")
 
-    def _become(self, status: str) -> None:
-        if not (self._anew and status in ENDED):
-            super()._become(status)
-
     @property
     def lives(self) -> bool:
         """Whether it lives here, or is about to."""
         return self._anew or (self.key in self._runtime.live and self._status not in ENDED)
-
-    def _is_at_work(self) -> bool:
-        return self._task is not None and not self._task.done()
 
     def _begin_anew(self, ended: asyncio.Task[None]) -> None:
         """Start again what was asked for while it ended."""
@@ -354,90 +315,11 @@ class DurableProcess(Standing):
         self._runtime.live.pop(self.key, None)
         self._become("crashed")
 
-    async def _release(self, how: str, by: str = "") -> None:
-        """Say in the journal how the life ended, once."""
-        self._runtime.live.pop(self.key, None)
-        self._runtime.entries.forget(self)
-        epoch, self._epoch = self._epoch, None
-        if epoch is not None:
-            await self._runtime.store.release(self.key, epoch, how, by)
-
     def _end_senders(self) -> None:
         """Fail those who wait to hear of what they sent, unless another life takes it."""
         if self._status in ENDED and (not self._anew or self._how == "closed"):
             words = f"{self.key!r} is {self._status}; send it again, with the same id if it is a call"
             self._outbox.fail(words, self.error)
-
-    def _interrupt(self) -> None:
-        """Cancel what the body awaits, because its activation is over; a body on its mailbox ends by itself."""
-        if self._task is not None and self._task is not asyncio.current_task():
-            activation = self.activation
-            if activation is None or not activation.parked_on_mailbox():
-                self._task.cancel()
-
-    def dispose(self) -> Awaitable[None]:
-        """End the activation here; unfinished work stays in the journal, and the next activation carries on."""
-        return Ended(self._runtime.home.start(self.end("disposed", ""), name=f"dispose {self.key}"))
-
-    async def kill(self, by: str = "you") -> None:
-        """End the activation as a crash would: nothing more is written. This bench leaves the key alone until asked."""
-        self._runtime.held.add(self.key)
-        self.held_by = by
-        await self.end("killed", by)
-
-    def leave(self) -> None:
-        """Leave memory: the journal has it all, and the next lookup, message or deadline brings it back."""
-        if self.key in self._runtime.live and not self._how:
-            task = self._begin_end("disposed", "eviction")
-            if task is not None:
-                self._runtime.home.start(self._over(task, "disposed", "eviction"), name=f"evict {self.key}")
-
-    async def end(self, how: str, by: str) -> None:
-        """End the activation and wait for its finalizers, for twice `GRACE` seconds if the body ignores the end."""
-        task = self._begin_end(how, by)
-        if task is not None:
-            await self._over(task, how, by)
-
-    def _begin_end(self, how: str, by: str) -> asyncio.Task[None] | None:
-        """Tell the life to end; gives its task, or None when there is none."""
-        task, activation = self._task, self.activation
-        self._anew = False
-        self._runtime.following.pop(self.key, None)
-        if task is None or task.done():
-            self.threads.pass_by()
-            if self._status not in ENDED:
-                self.elsewhere = None
-                self._become("disposed")
-            return None
-        self._how, self._by = how, by
-        self._become("restarting" if how == "replaced" else "disposed")
-        if activation is not None:
-            if self.context is not None:
-                self.context.cancelled.set()
-            parked = activation.parked_on_mailbox()
-            activation.close()
-            if not parked:
-                task.cancel()
-        elif self.threads.awaited or self._failures.pausing:
-            task.cancel()
-        return task
-
-    async def _over(self, task: asyncio.Task[None], how: str, by: str) -> None:
-        """Return when the life that was told to end is over, or given up on."""
-        done, _ = await asyncio.wait([task], timeout=GRACE)
-        if not done:
-            task.cancel()
-            done, _ = await asyncio.wait([task], timeout=GRACE)
-        if not done and self._task is task:
-            log.error(
-                "%s does not end: its body swallows the cancellation; nothing that it does is written any more",
-                self.key,
-            )
-            self._task = None
-            self.threads.add([task])
-            await self._release(how, by)
-            if self._anew and how != "closed":
-                self.start()
 
     async def replace(self, definition: DurableDefinition) -> None:
         """Go on under another definition of the same name, from the last commit.
@@ -504,39 +386,6 @@ class DurableProcess(Standing):
         self.start(beside=True)
         return number
 
-    async def _follow(self, owner: Host) -> None:
-        self.elsewhere = owner
-        await self._release("crashed")
-        self._runtime.following[self.key] = self
-        await self.refresh()
-        self._outbox.post(self._post)
-
-    async def _follow_the_new_owner(self, error: Fenced) -> None:
-        await self._release("fenced")
-        info = await self._runtime.store.key_info(self.key)
-        owner = info.owner if info is not None else None
-        if owner is not None and owner.id != self._runtime.store.host.id:
-            self.error = OwnedElsewhere(
-                f"{self.key!r} now belongs to {owner.label} (pid {owner.pid}); nothing was written here",
-                key=self.key,
-                owner=owner,
-            )
-            await self._follow(owner)
-        else:
-            self._become("disposed")
-
-    def follow(self, owner: Host) -> None:
-        """Follow a key that another host has, without asking for it. Does nothing while it lives here."""
-        if not self._is_at_work():
-            self.elsewhere = owner
-            self._watch()
-
-    def _watch(self) -> None:
-        """Follow what is committed, without a claim."""
-        if self.key not in self._runtime.following:
-            self._runtime.following[self.key] = self
-            self._runtime.home.start(self.refresh(), name=f"follow {self.key}")
-
     def details(self) -> dict[str, Any]:
         return inspecting.details(self, self._runtime.store)
 
@@ -546,20 +395,6 @@ class DurableProcess(Standing):
     async def press(self, command: str) -> None:
         """Carry out a button. Raises: BadInput for one that there is not."""
         await inspecting.press(self, command)
-
-    async def refresh(self) -> None:
-        """Look at what the owner elsewhere has committed; a key that nobody owns any more comes to life here."""
-        info = await self._runtime.store.key_info(self.key)
-        if info is not None and self.activation is None:
-            if info.snapshot is not None:
-                self.states.publish(info.snapshot)
-                self._become("running")
-            ours = info.owner is None or info.owner.id == self._runtime.store.host.id
-            before, self.elsewhere = self.elsewhere, None if ours else info.owner
-            if before is not None and info.owner is None and self.key not in self._runtime.held:
-                self.start()
-        self._runtime.elsewhere.look(self.key)
-        self.states.tell()
 
 
 def _over_already() -> None:

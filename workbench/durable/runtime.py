@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from workbench.clock import Clock
     from workbench.durable.activation import Activation
     from workbench.durable.definition import DurableDefinition
+    from workbench.durable.residence import Residence
     from workbench.loop import Home
     from workbench.store.claims import Begun
     from workbench.store.glance import KeyInfo
@@ -77,7 +78,7 @@ class Runtime:
         self.elsewhere = CallsElsewhere(store, clock)
         self.definitions: dict[str, DurableDefinition] = {}
         self.live: dict[str, DurableProcess] = {}
-        self.following: MutableMapping[str, DurableProcess] = WeakValueDictionary()
+        self.following: MutableMapping[str, Residence] = WeakValueDictionary()
         self.entries = Entries(home, clock) if entries is None else entries
         self.held: set[str] = set()
         self.blocked = Blocked()
@@ -324,8 +325,8 @@ class Runtime:
             self.home.start(self._carry_out(ask), name=f"kill {ask.key}")
         await self.requests.refresh()
         await self._see_choices()
-        for process in list(self.following.values()):
-            await process.refresh()
+        for followed in list(self.following.values()):
+            await followed.refresh()
         self.changes.tell()
 
     async def kill(self, key: str, by: str) -> None:

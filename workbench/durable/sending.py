@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from workbench.durable.activation import Activation
     from workbench.durable.calls import Callers
-    from workbench.durable.process import DurableProcess
+    from workbench.durable.residence import Residence
     from workbench.durable.runtime import Runtime
 
 __all__ = ["Outbox", "Sent", "link", "post"]
@@ -92,7 +92,7 @@ class Outbox:
         self._callers = {}
 
 
-def post(sent: Sent, process: DurableProcess, runtime: Runtime) -> asyncio.Future[Any]:
+def post(sent: Sent, process: Residence, runtime: Runtime) -> asyncio.Future[Any]:
     """Post a message to a process that lives on another host: the number of a cast, the answer to a call."""
     if sent.id is not None:
         return asyncio.ensure_future(runtime.elsewhere.call(process, sent.message, sent.text, sent.id))
