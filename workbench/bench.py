@@ -6,25 +6,19 @@
   the last `async with` closes a bench that nobody keeps.
 - What was looked up leaves when it is idle for its `evict` seconds, or when there are too many; what is watched or busy
   stays.
-- Opening and closing one place take turns, so that one kernel never has two hosts on one file.
 
 Source: DESIGN 2, RECIPES "Processes and the API".
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
-from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, Any, overload
 
 from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
 from workbench.agents.runs import Runs
-from workbench.clock import Clock, SystemClock
 from workbench.durable.arrivals import Arrivals
 from workbench.durable.dead_letters import DeadLetters
 from workbench.durable.directory import Directory
@@ -33,10 +27,11 @@ from workbench.durable.journal_table import Journal, journal_of
 from workbench.durable.process import DurableProcess
 from workbench.durable.runtime import Runtime
 from workbench.durable.schedules import When
-from workbench.durable.upkeep import DAY, Retention, Upkeep, seconds
+from workbench.durable.upkeep import DAY, Retention, Upkeep
 from workbench.errors import BadInput, NoCode, StoreError
 from workbench.loop import Home
 from workbench.messaging.room import PostRoom
+from workbench.opening import MEMORY, Durability, Opening, Options, check, turn_at
 from workbench.process.definition import Definition
 from workbench.process.drive import current_owner
 from workbench.process.entries import Entries
@@ -45,11 +40,12 @@ from workbench.store.opening import store_for
 from workbench.table import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import Awaitable
     from datetime import datetime, timedelta
 
     from workbench.agents.context import Principal
     from workbench.agents.run import Run
+    from workbench.clock import Clock
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.schedules import Missed, Schedule, Schedules
     from workbench.messaging.queue import Queue
@@ -62,10 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Workbench"]
 
-MEMORY = ":memory:"
-Durability = Literal["full", "process"]
 _open: dict[str, Workbench] = {}
-_turns: WeakValueDictionary[tuple[Home, str], asyncio.Lock] = WeakValueDictionary()
 
 
 class Workbench:
@@ -100,7 +93,7 @@ class Workbench:
         max_bytes: int | None = None,
         clock: Clock | None = None,
         max_entries: int | None = 10_000,
-    ) -> Opening:
+    ) -> Opening[Workbench]:
         """Open a bench and recover whatever was interrupted; await it, or enter it with `async with`.
 
         `where` is a file or ":memory:"; another keeper comes as `store`. `what` are agents and process definitions.
@@ -112,20 +105,20 @@ class Workbench:
 
         Raises: NotAStore, BadInput.
         """
-        for thing in what:
-            _check(thing)
-        if not isinstance(lease, (int, float)) or isinstance(lease, bool) or lease <= 0:
-            raise BadInput(f"lease is a number of seconds above 0, found {lease!r}")
-        if max_entries is not None and (type(max_entries) is not int or max_entries < 1):
-            raise BadInput(f"max_entries is a whole number from 1, or None for no bound, found {max_entries!r}")
-        place = _place(where) if store is None else f"store {id(store):x}"
-        if max_bytes is not None and (type(max_bytes) is not int or max_bytes <= 0):
-            raise BadInput(f"max_bytes is a whole number above 0, or None for no limit, found {max_bytes!r}")
-        keep = Retention(seconds(retention, "retention"), seconds(letter_retention, "letter_retention"), max_bytes)
-        options = _Options(
-            place, what, store, float(lease), worker, durability, keep, clock or SystemClock(), max_entries
+        options = Options.of(
+            where,
+            what,
+            store=store,
+            lease=lease,
+            worker=worker,
+            durability=durability,
+            retention=retention,
+            letter_retention=letter_retention,
+            max_bytes=max_bytes,
+            clock=clock,
+            max_entries=max_entries,
         )
-        return Opening(lambda: _opened(cls, options))
+        return Opening(lambda kept: _opened(cls, options, kept=kept), lambda bench: bench._leave(kept=bench._kept))
 
     def add(self, *what: Agent | Definition) -> None:
         """Know agents and definitions of processes, or replace those of their names.
@@ -135,7 +128,7 @@ class Workbench:
         Raises: BadInput for what is neither, or when the name is that of a process of the other kind.
         """
         for thing in what:
-            _check(thing)
+            check(thing)
             if isinstance(thing, Definition):
                 self._directory.check(thing)
         for thing in what:
@@ -372,7 +365,7 @@ class Workbench:
         """
         if not self._runtime.home.here:
             raise StoreError(f"the bench on {self.place!r} is closed on its own loop, not in another thread")
-        async with _turn(self._runtime.home, self.place):
+        async with turn_at(self._runtime.home, self.place):
             await self._end()
 
     async def _end(self) -> None:
@@ -433,62 +426,17 @@ class Workbench:
             )
 
 
-class Opening:
-    """An opening bench: await it, or enter it."""
-
-    def __init__(self, begin: Callable[[], Any]) -> None:
-        self._begin = begin
-        self._bench: Workbench | None = None
-
-    def __await__(self) -> Generator[Any, None, Workbench]:
-        bench: Workbench = yield from self._begin().__await__()
-        bench._kept = True
-        return bench
-
-    async def __aenter__(self) -> Workbench:
-        bench: Workbench = await self._begin()
-        self._bench = bench
-        return await bench.__aenter__()
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._bench is not None:
-            await self._bench._leave(kept=self._bench._kept)
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """What `Workbench.open` was asked for."""
-
-    place: str
-    what: tuple[Agent | Definition, ...]
-    store: Store | None
-    lease: float
-    worker: bool
-    durability: Durability
-    retention: Retention
-    clock: Clock
-    max_entries: int | None
-
-
-async def _opened(cls: type[Workbench], options: _Options) -> Workbench:
+async def _opened(cls: type[Workbench], options: Options, *, kept: bool) -> Workbench:
     home = Home.of_running()
-    async with _turn(home, options.place):
-        known = _known(home, options.place)
-        if known is None:
-            return await _new(cls, home, options)
-        known.add(*options.what)
-        await known._runtime.recover()
-        return known
-
-
-def _turn(home: Home, place: str) -> asyncio.Lock:
-    """The turn of who opens or closes `place`; every bench in memory is a place of its own."""
-    if place == MEMORY:
-        return asyncio.Lock()
-    lock = _turns.get((home, place))
-    if lock is None:
-        lock = _turns[home, place] = asyncio.Lock()
-    return lock
+    async with turn_at(home, options.place):
+        bench = _known(home, options.place)
+        if bench is None:
+            bench = await _new(cls, home, options)
+        else:
+            bench.add(*options.what)
+            await bench._runtime.recover()
+        bench._kept = bench._kept or kept
+        return bench
 
 
 def _known(home: Home, place: str) -> Workbench | None:
@@ -504,7 +452,7 @@ def _known(home: Home, place: str) -> Workbench | None:
     return known
 
 
-async def _new(cls: type[Workbench], home: Home, options: _Options) -> Workbench:
+async def _new(cls: type[Workbench], home: Home, options: Options) -> Workbench:
     place, clock = options.place, options.clock
     keeper = options.store if options.store is not None else store_for(place, durability=options.durability)
     await keeper.open(label=_label(), lease=options.lease, now=clock.now)
@@ -525,29 +473,5 @@ async def _new(cls: type[Workbench], home: Home, options: _Options) -> Workbench
     return bench
 
 
-def _place(where: object) -> str:
-    """The one name of a place. Raises: BadInput for what can be none."""
-    text = os.fspath(where) if isinstance(where, (str, os.PathLike)) else None
-    if not isinstance(text, str) or not text or "\0" in text or not _encodes(text):
-        raise BadInput(f"a bench is opened on a file's path or ':memory:', found {where!r}; write e.g. 'agents.db'")
-    return text if text == MEMORY or "://" in text else str(Path(text).expanduser().resolve())
-
-
-def _encodes(text: str) -> bool:
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _label() -> str:
     return f"pid {os.getpid()}"
-
-
-def _check(thing: object) -> None:
-    if not isinstance(thing, (Agent, Definition)):
-        raise BadInput(
-            f"a bench takes agents and definitions of processes, found {thing!r}; "
-            "decorate a process body with @process or @durable(key=…)"
-        )

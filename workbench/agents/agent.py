@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.agents.tools import Tool, toolset
 from workbench.errors import BadInput
 from workbench.models.model import Model, ToolSpec
 from workbench.models.providers import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 __all__ = ["Agent"]
 

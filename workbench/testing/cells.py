@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbformat import NotebookNode
 
 from workbench.errors import CellFailed, NotShown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "Failure",

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbconvert import HTMLExporter
@@ -24,6 +23,9 @@ from nbconvert import HTMLExporter
 from workbench.bench import Workbench
 from workbench.errors import NotShown
 from workbench.testing.notebooks import Notebook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Check", "Story", "checks", "lesson", "tell_the_story"]
 
