@@ -6,6 +6,7 @@ value is printed.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 from dataclasses import asdict
@@ -15,7 +16,6 @@ from workbench.errors import BadInput
 from workbench.table import Table
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
 
     from workbench.bench import Workbench

@@ -6,13 +6,12 @@ value is printed.
 
 from __future__ import annotations
 
+import argparse
 import time
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Awaitable, Callable
-
     from workbench.bench import Workbench
 
 __all__ = ["Work", "add_verbs", "doctor"]

@@ -22,6 +22,7 @@ import json
 import typing
 import uuid
 import zoneinfo
+from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -31,8 +32,6 @@ from pydantic_core import to_json
 from workbench.errors import BadInput, NotPlain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pydantic import TypeAdapter
 
 __all__ = ["DEPTH", "PLAIN", "SIZE", "Shape", "canonical", "decode", "digest", "encode", "shape_of"]

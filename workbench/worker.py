@@ -15,14 +15,12 @@ import inspect
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from workbench.bench import Workbench
 from workbench.errors import BadInput
 from workbench.opening import Opening
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["work"]
 

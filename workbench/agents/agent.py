@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from workbench.agents.tools import Tool, toolset
 from workbench.errors import BadInput
 from workbench.models.model import Model, ToolSpec
 from workbench.models.providers import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 __all__ = ["Agent"]
 

@@ -9,6 +9,7 @@ Source: DESIGN 2 and rule 12, AGENTS 4 (approval record), CASES 13 to 28, u10, u
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.durable.requests import PENDING, Request, Requests
@@ -18,8 +19,6 @@ from workbench.process.handle import Handle
 from workbench.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from workbench.agents.agent import Agent
     from workbench.agents.views import Action, ApprovalsView, ApprovalView
     from workbench.clock import Clock

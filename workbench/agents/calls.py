@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.context import Principal, Stopped, ToolContext
@@ -24,8 +25,6 @@ from workbench.models.messages import ToolResult
 from workbench.plain import decode, digest, shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from workbench.agents.agent import Agent
     from workbench.agents.live import Live
     from workbench.agents.tools import Tool

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approvals import Approval, approval_view, is_of_a_tool
@@ -36,8 +37,6 @@ from workbench.plain import decode
 from workbench.process.handle import ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-
     from workbench.agents.views import RunView
     from workbench.durable.process import DurableProcess
     from workbench.durable.runtime import Runtime

@@ -9,6 +9,7 @@ Source: DESIGN 2, rules 5 and 6, CASES 6, 11.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator, MutableMapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -26,7 +27,7 @@ from workbench.store.schedules import Firing
 from workbench.table import Table, in_html
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, MutableMapping
+    from collections.abc import AsyncGenerator
 
     from workbench.agents.agent import Agent
     from workbench.durable.context import DurableContext

@@ -7,6 +7,7 @@ Source: DESIGN 2, PROCESSES 1.10.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from workbench.durable.definition import DurableDefinition
@@ -16,7 +17,6 @@ from workbench.process.drive import Owner
 from workbench.process.registry import Registry
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Awaitable, Mapping
 
     from workbench.durable.process import DurableProcess

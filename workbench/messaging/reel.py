@@ -7,14 +7,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from workbench.errors import StoreError
 from workbench.messaging.event import Event
 
 if TYPE_CHECKING:
-    import asyncio
-
     from workbench.loop import Home
     from workbench.store.topic import TopicStore
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import AsyncGenerator, Awaitable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from workbench.messaging.handler import FAILURES, Backoff, pause_after
 from workbench.process.definition import Definition
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable
-
     from workbench.clock import Clock
     from workbench.messaging.event import Event
     from workbench.messaging.receiver import Mark, Receiver

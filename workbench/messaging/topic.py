@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput
@@ -27,7 +28,7 @@ from workbench.store.topic import TopicInfo
 from workbench.table import Table, in_html
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
 
     from workbench.messaging.event import Event
     from workbench.messaging.room import PostRoom

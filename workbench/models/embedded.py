@@ -11,6 +11,7 @@ Knows nothing of how tools run.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,8 +22,6 @@ from workbench.models.messages import Call, ToolResult, results_of, turns_in, un
 from workbench.models.speech import note, said, say
 
 if TYPE_CHECKING:
-    import os
-
     from workbench.models.model import Request, ToolSpec, Turn
 
 __all__ = ["Offline", "offline"]

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,6 @@ from workbench.models.messages import Call, turns_in, unique_ids
 from workbench.models.speech import note, said, say
 
 if TYPE_CHECKING:
-    import os
-
     from workbench.models.model import Request, Turn
 
 __all__ = ["Scripted", "ScriptedCall", "ScriptedTurn", "call", "scripted"]

@@ -5,11 +5,9 @@ Where the lines stand in their file is no difference, nor is the file. Source: P
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import CellType, CodeType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 __all__ = ["same_code"]
 

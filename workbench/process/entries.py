@@ -11,13 +11,13 @@ Source: PROCESSES 1.10 and 2.14. Knows nothing of keys, arguments or journals.
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 from functools import partial
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
     from workbench.clock import Clock

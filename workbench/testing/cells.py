@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
 from workbench.errors import CellFailed, NotShown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = [
     "Failure",

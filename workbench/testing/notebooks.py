@@ -13,8 +13,10 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from nbformat import NotebookNode
@@ -26,9 +28,6 @@ from workbench.testing.kernel import FrontEnd, Kernel
 from workbench.testing.screen import Moment, Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import TracebackType
-
     from workbench.testing.page import Offer, View
 
 __all__ = ["Failure", "Moment", "Notebook", "Outcome"]

@@ -11,6 +11,7 @@ Knows nothing of kernels: what it wants to say goes out through `send`.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from workbench import patch
 from workbench.testing import cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from nbformat import NotebookNode
 
 __all__ = ["Offer", "Page", "View"]

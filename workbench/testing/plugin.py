@@ -12,14 +12,13 @@ Knows nothing of agents; the embassy of pytest. Heavy parts load when a notebook
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from _pytest.mark.structures import ParameterSet
 
     from workbench.testing.notebooks import Notebook

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import nbformat
 from nbclient import NotebookClient
@@ -23,9 +24,6 @@ from nbformat import NotebookNode
 from workbench.errors import NotebookError
 from workbench.testing import cells
 from workbench.testing.page import Page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Moment", "Screen"]
 

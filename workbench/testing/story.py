@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import nbformat
 from nbconvert import HTMLExporter
@@ -23,9 +24,6 @@ from nbconvert import HTMLExporter
 from workbench.bench import Workbench
 from workbench.errors import NotShown
 from workbench.testing.notebooks import Notebook
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Check", "Story", "checks", "lesson", "tell_the_story"]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
@@ -46,8 +47,6 @@ from workbench.store.sqlite.states import keep
 from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from workbench.store.journal import Commit, StepRecord
     from workbench.store.sqlite.write import Job, Write
 

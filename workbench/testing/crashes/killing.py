@@ -19,7 +19,9 @@ import random
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput
@@ -30,9 +32,6 @@ from workbench.testing.crashes.report import Played, Report
 from workbench.testing.crashes.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from workbench.store.store import Store
     from workbench.testing.conformance.law import MakeStore
 

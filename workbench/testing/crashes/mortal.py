@@ -12,14 +12,13 @@ Works on any store; knows nothing of what is done with it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from workbench.store.claims import Host
     from workbench.store.store import Store
 

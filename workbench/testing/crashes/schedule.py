@@ -6,13 +6,11 @@ Knows nothing of stores.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from workbench.testing.crashes.mortal import Death
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["Schedule", "every_operation", "random_schedules"]
 

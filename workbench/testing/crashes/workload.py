@@ -12,6 +12,7 @@ Knows nothing of how hosts die, or of what is promised.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.durable.definition import DurableDefinition, durable
@@ -22,8 +23,6 @@ from workbench.process.definition import process
 from workbench.testing.crashes.book import Book, Note
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
     from workbench.bench import Workbench
     from workbench.process.handle import Handle
 
