@@ -297,13 +297,56 @@ async def test_one_key_with_other_arguments_is_refused(place: Place) -> None:
     first = bench.lookup(shared, id="a")
     assert await first.until(lambda state: True) == "a"
     await first.dispose()
-    bench._runtime._handles.clear()
 
     second = bench.lookup(shared, id="b")
     await until(lambda: second.status == "crashed")
 
     assert isinstance(second.error, BadInput)
     assert "'shared' belongs to shared({'id': 'a'}) and is asked for as shared({'id': 'b'})" in str(second.error)
+
+
+async def test_a_key_that_lives_with_other_arguments_is_refused_at_the_lookup(place: Place) -> None:
+    @durable(key="shared", name="shared")
+    async def shared(ctx, id: str):
+        yield id
+        async for _ in ctx:
+            yield id
+
+    @durable(key="shared", name="stranger")
+    async def stranger(ctx, id: str):
+        yield "stranger"
+
+    bench = await place.open(shared, stranger)
+    first = bench.lookup(shared, id="a")
+    await first.until(lambda state: state == "a")
+
+    for definition, args in ((shared, {"id": "b"}), (stranger, {"id": "a"})):
+        with pytest.raises(BadInput) as caught:
+            bench.lookup(definition, **args)
+        words = f"'shared' belongs to shared({{'id': 'a'}}) and is asked for as {definition.name}({args!r})"
+        assert words in str(caught.value)
+
+    assert bench.lookup(shared, id="a") is first
+
+
+async def test_who_asked_with_other_arguments_is_in_nobodys_way(place: Place) -> None:
+    @durable(key="shared", name="shared")
+    async def shared(ctx, id: str):
+        yield id
+        async for _ in ctx:
+            yield id
+
+    bench = await place.open(shared)
+    first = bench.lookup(shared, id="a")
+    await first.until(lambda state: state == "a")
+    await first.dispose()
+
+    mistaken = bench.lookup(shared, id="b")
+    await until(lambda: mistaken.status == "crashed")
+    again = bench.lookup(shared, id="a")
+
+    assert await again.until(lambda state: True) == "a"
+    assert again is not mistaken
 
 
 async def test_a_lookup_gives_one_handle_per_key(place: Place) -> None:

@@ -147,13 +147,22 @@ class Runtime:
         """The one handle of a key in this bench, without bringing it to life.
 
         It is the same one for as long as anybody has it, or it lives; then nothing of the key is kept here.
+        Raises: BadInput when what lives under the key is another definition, or has other arguments.
         """
         handle = self._handles.get(key)
+        if handle is not None and self._is_another(handle, definition, args):
+            if handle.working or handle.lives or handle.elsewhere is not None:
+                raise mistaken(key, handle.definition.name, handle.args, definition.name, args)
+            handle = None  # nothing lives under it: the store says whose the key is
         if handle is None:
             handle = self._handles[key] = DurableProcess(self, definition, key, args)
         elif handle.definition is not definition and key not in self.live:
             handle.use(definition)
         return handle
+
+    @staticmethod
+    def _is_another(handle: DurableProcess, definition: DurableDefinition, args: dict[str, Any]) -> bool:
+        return handle.definition.name != definition.name or digest(handle.args) != digest(args)
 
     async def begin(
         self, key: str, definition: DurableDefinition, args: dict[str, Any], *, force: bool = False
@@ -169,10 +178,7 @@ class Runtime:
             return begun
         if begun.definition == definition.name and digest(decode(begun.args)) == digest(args):  # in another order
             return await self.store.begin(key, begun.definition, begun.args, force=force, code=definition.code)
-        raise BadInput(
-            f"the key {key!r} belongs to {begun.definition}({decode(begun.args)!r}) "
-            f"and is asked for as {definition.name}({args!r}); make the key from all arguments that tell them apart"
-        )
+        raise mistaken(key, begun.definition, decode(begun.args), definition.name, args)
 
     async def open(self) -> None:
         """Begin to watch and to wake, and recover what was interrupted."""
@@ -384,3 +390,11 @@ class Runtime:
 
 async def _undecided(name: str, args: dict[str, Any]) -> dict[str, Any]:
     raise BadInput(f"this bench has no inbox to {name} {args!r} in")
+
+
+def mistaken(key: str, owner: str, theirs: Any, asked: str, args: Any) -> BadInput:
+    """The refusal of a key that is another process, which is named beside the one that is asked for."""
+    return BadInput(
+        f"the key {key!r} belongs to {owner}({theirs!r}) and is asked for as {asked}({args!r}); "
+        "make the key from all arguments that tell them apart"
+    )
