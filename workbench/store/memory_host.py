@@ -41,6 +41,9 @@ class MemoryHost:
     topics_of: ClassVar[type[MemoryTopics]] = MemoryTopics
     schedules_of: ClassVar[type[MemorySchedules]] = MemorySchedules
 
+    post_now: Callable[..., int]
+    """Of the store: topics and schedules post by it."""
+
     def __init__(self, room: Room | None = None) -> None:
         self._room = room or Room()
         self._host: Host | None = None
@@ -101,19 +104,6 @@ class MemoryHost:
         token = object()
         self._room.watchers[token] = (self.host.id, partial(self._loop.call_soon, changed))
         return lambda: self._room.watchers.pop(token, None) and None
-
-    def post_now(
-        self,
-        key: str,
-        message: str,
-        *,
-        id: str | None = None,
-        wake: float | None = None,
-        definition: str | None = None,
-        args: str | None = None,
-    ) -> int:
-        """Add a message without an epoch, done when it returns."""
-        raise NotImplementedError
 
     def _posted(self, post: Post) -> int:
         """Post what a topic delivers."""
