@@ -103,9 +103,9 @@ async def test_what_is_no_agent_cannot_be_run() -> None:
         assert caught.value.name == "nobody"
 
 
-@pytest.mark.parametrize("lease", [0, -1, "30", True, None])
+@pytest.mark.parametrize("lease", [0, -1, "30", True, None, float("nan"), float("inf")])
 async def test_a_lease_is_a_number_of_seconds(lease: Any) -> None:
-    with pytest.raises(BadInput, match="lease is a number of seconds above 0"):
+    with pytest.raises(BadInput, match=r"lease is a number of seconds, at least 0.001"):
         Workbench.open(lease=lease)
 
 

@@ -88,3 +88,34 @@ async def test_a_process_that_ends_badly_does_not_keep_the_store_open(
     again = await Workbench.open(tmp_path / "agents.db", note)
     assert again is not bench
     await again.close()
+
+
+async def test_a_bench_is_closed_also_when_who_closes_it_is_cancelled(tmp_path: Path) -> None:
+    @durable(key="stubborn:{id}")
+    async def stubborn(ctx, id: str):
+        try:
+            yield "up"
+            async for _ in ctx:
+                pass
+        finally:
+            await ended.wait()
+
+    ended = asyncio.Event()
+    before = asyncio.all_tasks()
+    bench = await Workbench.open(tmp_path / "agents.db", stubborn)
+    await bench.lookup(stubborn, id="a").until(lambda state: state == "up")
+    closing = asyncio.ensure_future(bench.close())
+    while not bench.closed:
+        await asyncio.sleep(0)
+
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    ended.set()
+    await bench.close()
+
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+    async with Workbench.open(tmp_path / "agents.db", stubborn) as again:
+        assert again is not bench
+        assert list(again.elsewhere) == []

@@ -12,6 +12,7 @@ Source: DESIGN 2, RECIPES "Processes and the API".
 
 from __future__ import annotations
 
+import asyncio
 import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, overload
@@ -29,6 +30,7 @@ from workbench.durable.runtime import Runtime
 from workbench.durable.schedules import When
 from workbench.durable.upkeep import DAY, Retention, Upkeep
 from workbench.errors import BadInput, NoCode, StoreError
+from workbench.given import named
 from workbench.loop import Home
 from workbench.messaging.room import PostRoom
 from workbench.opening import MEMORY, Durability, Opening, Options, check, turn_at
@@ -214,6 +216,7 @@ class Workbench:
         when there is nothing to kill, StoreError when its host does not answer.
         """
         self._check_open()
+        named("a run or a key", id)
         run = self.runs[id] if id in self.runs else None
         if run is not None and run.alive:
             await run.kill(by)
@@ -356,17 +359,21 @@ class Workbench:
         and `set_aside` of its handle. Raises: NoCode when there is no such message, AlreadyDecided, BadInput.
         """
         self._check_open()
-        await self._runtime.choose(key, choice, by=by)
+        await self._runtime.choose(named("a key", key), choice, by=by)
 
     async def close(self) -> None:
         """End what lives here and leave the store; unfinished work stays in the journal. Closing twice does nothing.
 
+        Who is cancelled while it waits for that leaves a bench that is closed all the same.
         Raises: StoreError in another thread than its loop's.
         """
         if not self._runtime.home.here:
             raise StoreError(f"the bench on {self.place!r} is closed on its own loop, not in another thread")
-        async with turn_at(self._runtime.home, self.place):
-            await self._end()
+        turn = turn_at(self._runtime.home, self.place)
+        await turn.acquire()
+        ending = self._runtime.home.start(self._end(), name=f"close {self.place}")
+        ending.add_done_callback(lambda _: turn.release())
+        await asyncio.shield(ending)
 
     async def _end(self) -> None:
         if self.closed:

@@ -90,11 +90,15 @@ __all__ = [
 ]
 
 
+LENGTH = 8000
+"""Characters of a message, at most."""
+
+
 class WorkbenchError(Exception):
     """Base of every error that a caller can act on. Fields given by name are kept as attributes."""
 
     def __init__(self, message: str, /, **fields: object) -> None:
-        super().__init__(message)
+        super().__init__(_readable(message))
         self.fields = fields
 
     def __getattr__(self, name: str) -> object:
@@ -102,6 +106,14 @@ class WorkbenchError(Exception):
             return self.__dict__["fields"][name]
         except KeyError:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}") from None
+
+
+def _readable(message: str) -> str:
+    """The message, whose middle is left out when what it shows is longer than anybody reads."""
+    left_out = len(message) - LENGTH
+    if left_out <= 0:
+        return message
+    return f"{message[: LENGTH // 2]}… {left_out} characters …{message[-LENGTH // 2 :]}"
 
 
 class BadInput(WorkbenchError, ValueError):
@@ -293,7 +305,7 @@ class Signal(BaseException):
     """
 
     def __init__(self, message: str, /, **fields: object) -> None:
-        super().__init__(message)
+        super().__init__(_readable(message))
         self.fields = fields
 
 

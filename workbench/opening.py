@@ -18,8 +18,9 @@ from weakref import WeakValueDictionary
 
 from workbench.agents.agent import Agent
 from workbench.clock import Clock, SystemClock
-from workbench.durable.upkeep import Retention, seconds
+from workbench.durable.upkeep import DAY, Retention
 from workbench.errors import BadInput
+from workbench.given import duration, seconds, whole
 from workbench.process.definition import Definition
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MEMORY", "Durability", "Opening", "Options", "check", "turn_at"]
 
 MEMORY = ":memory:"
+SHORTEST_LEASE = 0.001
 Durability = Literal["full", "process"]
 _turns: WeakValueDictionary[tuple[Home, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -105,15 +107,21 @@ class Options:
         """What was asked for, once it makes sense. Raises: BadInput."""
         for thing in what:
             check(thing)
-        if not isinstance(lease, (int, float)) or isinstance(lease, bool) or lease <= 0:
-            raise BadInput(f"lease is a number of seconds above 0, found {lease!r}")
-        if max_entries is not None and (type(max_entries) is not int or max_entries < 1):
-            raise BadInput(f"max_entries is a whole number from 1, or None for no bound, found {max_entries!r}")
+        seconds("lease", lease, SHORTEST_LEASE, DAY)
+        if max_entries is not None:
+            whole("max_entries", max_entries, 1)
+        if max_bytes is not None:
+            whole("max_bytes", max_bytes, 1)
+        if clock is not None and (isinstance(clock, type) or not callable(getattr(clock, "sleep_until", None))):
+            raise BadInput(f"clock is a workbench.clock.Clock, or None for the machine's, found {clock!r}")
+        if store is not None and (isinstance(store, type) or not callable(getattr(store, "begin", None))):
+            raise BadInput(f"store is a keeper of workbench.store, not yet open, found {store!r}; or name a file")
+        if type(worker) is not bool:
+            raise BadInput(f"worker is True or False, found {worker!r}")
         place = place_of(where) if store is None else f"store {id(store):x}"
-        if max_bytes is not None and (type(max_bytes) is not int or max_bytes <= 0):
-            raise BadInput(f"max_bytes is a whole number above 0, or None for no limit, found {max_bytes!r}")
-        keep = Retention(seconds(retention, "retention"), seconds(letter_retention, "letter_retention"), max_bytes)
-        return cls(place, what, store, float(lease), worker, durability, keep, clock or SystemClock(), max_entries)
+        keep = Retention(duration("retention", retention), duration("letter_retention", letter_retention), max_bytes)
+        clock = SystemClock() if clock is None else clock
+        return cls(place, what, store, float(lease), worker, durability, keep, clock, max_entries)
 
 
 def turn_at(home: Home, place: str) -> asyncio.Lock:

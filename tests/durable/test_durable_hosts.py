@@ -299,6 +299,30 @@ async def test_a_key_moves_here_when_it_is_taken(place: Place) -> None:
     assert handled == [1, 10, 100]
 
 
+async def test_a_message_whose_key_is_taken_at_work_counts_no_attempt(place: Place) -> None:
+    gates = [asyncio.Event(), asyncio.Event()]
+
+    @durable(key="desk:{id}", name="desk", max_attempts=1)
+    async def desk(ctx, id: str):
+        yield ctx.restored or "open"
+        async for message in ctx:
+            if not gates[0].is_set():
+                gates[0].set()
+                await gates[1].wait()
+            yield message
+
+    one, two = await place.open(desk), await place.open(desk)
+    here = one.lookup(desk, id="a")
+    await here.cast("closed")
+    await gates[0].wait()
+
+    there = two.lookup(desk, id="a", take=True)
+
+    assert await asyncio.wait_for(there.until(lambda state: state == "closed"), 20) == "closed"
+    assert list(two.dead_letters.all()) == []
+    assert [row["kind"] for row in two.journal("desk:a") if row["kind"] == "attempt"] == []
+
+
 async def test_who_waits_for_a_message_notices_that_its_key_was_taken(place: Place) -> None:
     ended: list[str] = []
 

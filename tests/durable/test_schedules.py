@@ -207,7 +207,7 @@ async def test_schedules_are_shown_as_a_table(place: Place) -> None:
         ({"when": "soon"}, "'soon' is no cron expression"),
         ({"zone": "Mars/Olympus"}, "there is no time zone 'Mars/Olympus' here"),
         ({"missed": "sometimes"}, "what was missed is posted 'once', 'all' or 'skip', found missed='sometimes'"),
-        ({"name": 7}, "a schedule is named by a text, found 7"),
+        ({"name": 7}, "a schedule is a text of at least one character, found 7"),
         ({"target": 7}, "found 7"),
         ({"target": "nobody"}, "no agent 'nobody' here"),
     ],

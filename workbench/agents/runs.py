@@ -21,6 +21,7 @@ from workbench.agents.run import Run
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.keys import escape
 from workbench.errors import BadInput, CallConflict, NoCode
+from workbench.given import named
 from workbench.plain import decode, encode
 from workbench.process.calls import Call
 from workbench.store.schedules import Firing
@@ -129,7 +130,7 @@ class Runs:
         )
 
     def __getitem__(self, id: str) -> Run:
-        infos = self._runtime.store.keys_now(key=_key(id))
+        infos = self._runtime.store.keys_now(key=_key(named("a run", id)))
         if not infos or not infos[0].definition.startswith(AGENT):
             raise NoCode(f"no run {id!r} in this store; bench.runs.find() lists them", name=id)
         return self._run(id, infos[0].definition.removeprefix(AGENT))
@@ -155,6 +156,9 @@ class Runs:
 
     def find(self, *, status: str | None = None, agent: str | None = None, text: str | None = None) -> Table:
         """The runs that fit: by status, by agent's name, by a text in the request or the output; newest first."""
+        for name, wanted in (("status", status), ("agent", agent), ("text", text)):
+            if wanted is not None and not isinstance(wanted, str):
+                raise BadInput(f"{name} is a text that runs are found by, or None for any, found {wanted!r}")
         found = [run for run in self if _fits(run, status, agent, text)]
         return Table(reversed(found), columns=("id", "agent", "status", "alive", "request", "output"))
 

@@ -51,9 +51,10 @@ async def export_key(store: Store, key: str, path: str | os.PathLike[str], *, at
 
 
 def _file(path: object) -> Path:
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path) or "\0" in str(path):
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(name, str) or not name or "\0" in name or not _is_text(name):
         raise BadInput(f"a file is named by a path, found {path!r}; write e.g. 'order.jsonl'")
-    return Path(path).expanduser()
+    return Path(name).expanduser()
 
 
 def _write(rows: Iterator[CopyRow], path: Path, at: float) -> int:

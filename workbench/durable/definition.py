@@ -12,6 +12,7 @@ from typing import Any
 from workbench.durable.fingerprint import fingerprint
 from workbench.durable.keys import KeyMaker, key_maker
 from workbench.errors import BadInput
+from workbench.given import whole
 from workbench.plain import decode
 from workbench.process.definition import Body, Definition
 
@@ -55,10 +56,10 @@ class DurableDefinition(Definition):
         )
         if "take" in self.signature.parameters:
             raise BadInput(f"{self.name} has a parameter 'take', which bench.lookup has for itself; name it otherwise")
-        if type(version) is not int or version < 0:
-            raise BadInput(f"version of {self.name} is a whole number from 0, found {version!r}")
-        if type(max_attempts) is not int or max_attempts < 1:
-            raise BadInput(f"max_attempts of {self.name} is a whole number from 1, found {max_attempts!r}")
+        whole(f"version of {self.name}", version, 0)
+        whole(f"max_attempts of {self.name}", max_attempts, 1)
+        if migrate is not None and not callable(migrate):
+            raise BadInput(f"migrate of {self.name} is a function of a state and its version, found {migrate!r}")
         if mailbox == 0 or full not in FULL:
             raise BadInput(
                 f"mailbox of {self.name} is a whole number from 1 or None, and full one of {FULL}, "

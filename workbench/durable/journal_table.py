@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.durable.keys import escape
 from workbench.errors import BadInput, NoCode
+from workbench.given import MOST
 from workbench.plain import decode
 from workbench.table import Table
 
@@ -39,7 +40,7 @@ class Journal(Table):
 
         Raises: BadInput for what was before the first commit or is older than what is kept.
         """
-        if not isinstance(seq, int) or isinstance(seq, bool):
+        if type(seq) is not int or not 0 <= seq <= MOST:
             raise BadInput(f"a message has a whole number, not {seq!r}; see the column seq")
         text = self._past.text(self._past.find(seq))
         return None if text is None else decode(text)

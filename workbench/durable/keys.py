@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from workbench.errors import BadInput
+from workbench.given import named
 from workbench.plain import canonical
 
 __all__ = ["KeyMaker", "escape", "key_maker", "key_stem", "step_key"]
@@ -58,7 +59,10 @@ def key_maker(template: str | KeyMaker, parameters: list[str], name: str) -> Key
     Raises: BadInput when the template names no parameter of the body, or a format.
     """
     if callable(template):
-        return template
+        return lambda args: named(f"the key of {name}", template(args))
+    if not isinstance(template, str):
+        raise BadInput(f"the key of {name} is a template such as 'order:{{id}}', or a function, found {template!r}")
+    named(f"the key of {name}", template)
     parts = [part for part in string.Formatter().parse(template) if part[1] is not None]
     fields = [field for _, field, _, _ in parts]
     for _, field, spec, conversion in parts:

@@ -67,7 +67,7 @@ class DurableProcess(Residence):
         for the id of another message, DeadLettered when its message was set aside, ProcessEnded when the process ends
         first (call again with the same id), NotPlain, StoreError when its bench is closed.
         """
-        if type(id) is not str or not id:
+        if type(id) is not str or not id or not _is_text(id):
             raise CallRefused(
                 f"a call to {self.key!r} needs an id made from the thing being done, "
                 f'e.g. id="checkout-A-1001", found {id!r}',
@@ -395,6 +395,10 @@ class DurableProcess(Residence):
     async def press(self, command: str) -> None:
         """Carry out a button. Raises: BadInput for one that there is not."""
         await inspecting.press(self, command)
+
+
+def _is_text(id: str) -> bool:
+    return id.isascii() or id.encode(errors="ignore").decode() == id
 
 
 def _over_already() -> None:

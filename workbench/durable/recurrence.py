@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 
 from workbench.errors import BadInput
+from workbench.given import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,8 +46,8 @@ class Recurrence:
         if isinstance(when, timedelta):
             when = when.total_seconds()
         if isinstance(when, (int, float)) and not isinstance(when, bool):
-            if not math.isfinite(when) or when < SHORTEST:
-                raise BadInput(f"what comes again needs at least {SHORTEST:g} s in between, found {when!r}")
+            if not SHORTEST <= when <= LONGEST:
+                raise BadInput(f"what comes again needs from {SHORTEST:g} to {LONGEST:g} s in between, found {when!r}")
             return cls(float(when), _zone(zone).key)
         if not isinstance(when, str):
             raise BadInput(

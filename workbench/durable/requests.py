@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import AlreadyDecided, BadInput, NoSuchApproval
 from workbench.events import Changes
+from workbench.given import named
 from workbench.plain import decode, encode
 
 if TYPE_CHECKING:
@@ -86,9 +87,14 @@ class Requests:
 
     async def decide(self, id: str, status: str, decision: dict[str, Any]) -> Request:
         """Decide a pending request. Raises: NoSuchApproval, AlreadyDecided naming the decision that stands."""
-        now = self._clock.now()
+        id, now = named("the id of an approval", id), self._clock.now()
         decided = await self._store.decide_record(
-            KIND, id, expect=PENDING, status=status, decision=encode(decision, "decision"), at=now
+            KIND,
+            named("the id of an approval", id),
+            expect=PENDING,
+            status=status,
+            decision=encode(decision, "decision"),
+            at=now,
         )
         request = await self.get(id)
         if not decided:
@@ -104,9 +110,7 @@ class Requests:
 
     async def get(self, id: str) -> Request:
         """One request. Raises: NoSuchApproval, BadInput for an id that is no text."""
-        if type(id) is not str:
-            raise BadInput(f"an approval's id is a text, found {id!r}")
-        record = await self._store.get_record(KIND, id)
+        record = await self._store.get_record(KIND, named("the id of an approval", id))
         if record is None:
             raise NoSuchApproval(
                 f"no approval {id!r} in this store; bench.approvals.pending() lists the open ones", id=id

@@ -22,6 +22,7 @@ from zoneinfo import ZoneInfo
 
 from workbench.durable.recurrence import Recurrence
 from workbench.errors import BadInput, NoCode
+from workbench.given import named
 from workbench.plain import decode, encode
 from workbench.store.schedules import Firing
 from workbench.table import Table, in_html
@@ -105,8 +106,7 @@ class Schedules:
     async def put(self, default: str, when: When, kind: str, target: dict[str, Any]) -> Schedule:
         """Add a schedule or replace the one of its name; an equal one goes on as it is. Raises: BadInput, NotPlain."""
         name = default if when.name is None else when.name
-        if type(name) is not str or not name:
-            raise BadInput(f"a schedule is named by a text, found {name!r}")
+        named("a schedule", name)
         if when.missed not in get_args(Missed):
             raise BadInput(f"what was missed is posted 'once', 'all' or 'skip', found missed={when.missed!r}")
         recurrence = Recurrence.of(when.every, when.zone)
@@ -118,7 +118,7 @@ class Schedules:
 
     async def cancel(self, name: str) -> None:
         """Forget a schedule; what it posted stays. Raises: NoCode when there is none of that name."""
-        if not await self._store.schedules.drop(name):
+        if not await self._store.schedules.drop(named("a schedule", name)):
             raise self._unknown(name)
 
     def __getitem__(self, name: str) -> Schedule:

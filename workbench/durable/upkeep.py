@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.durable.copies import export_key, import_key
 from workbench.durable.journal_table import key_of
 from workbench.errors import BadInput, OwnedElsewhere
+from workbench.given import LONGEST
 from workbench.plain import decode
 from workbench.table import Table
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from workbench.durable.runtime import Runtime
     from workbench.store.glance import KeyInfo
 
-__all__ = ["DAY", "LEAST", "Retention", "Upkeep", "instant", "seconds"]
+__all__ = ["DAY", "LEAST", "Retention", "Upkeep", "instant"]
 
 DAY = 86_400.0
 HOUR = 3600.0
@@ -201,22 +202,11 @@ def _args(text: str) -> Any:
         return text
 
 
-def seconds(value: object, name: str) -> float | None:
-    """A duration in seconds: a number, a timedelta, or None for ever. Raises: BadInput."""
-    if value is None:
-        return None
-    if isinstance(value, dt.timedelta):
-        value = value.total_seconds()
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise BadInput(f"{name} is a number of seconds above 0, a timedelta, or None to keep for ever, found {value!r}")
-    return float(value)
-
-
 def instant(value: object, name: str) -> float:
     """An instant in UTC seconds: a number, or a datetime with a time zone. Raises: BadInput."""
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return value.timestamp()
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -LONGEST <= value <= LONGEST:
         raise BadInput(
             f"{name} is an instant in UTC seconds or a datetime with a time zone, found {value!r}; "
             "write datetime.now(UTC) - timedelta(days=…)"

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.errors import BadInput, JobConflict
+from workbench.given import named, seconds, whole
 from workbench.messaging.crew import Crew, Handler
 from workbench.messaging.desk import Desk, Terms
-from workbench.messaging.names import named, seconds, whole
 from workbench.plain import decode, digest, encode
-from workbench.store.queue import NewJob
+from workbench.store.queue import JobStatus, NewJob
 from workbench.table import Table, in_html
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from workbench.messaging.handler import Backoff
     from workbench.messaging.room import PostRoom
-    from workbench.store.queue import JobStatus, Put, QueueStats
+    from workbench.store.queue import Put, QueueStats
 
 __all__ = ["Queue", "Ticket"]
 
@@ -34,6 +34,9 @@ COLUMNS = ("queue", "waiting", "delayed", "leased", "done", "dead", "paused", "w
 JOB_COLUMNS = ("id", "status", "body", "key", "priority", "attempts", "at", "error")
 BY_HAND = 1_000_000
 """Attempts of a job that is taken by hand: whoever takes it decides when it has had enough."""
+CROWD = 10_000
+"""Workers of a crew, at most."""
+DAY = 86_400.0
 SAME: Any = object()
 
 
@@ -69,7 +72,7 @@ class Queue:
         seconds("delay", delay)
         if type(priority) is not int or abs(priority) >= 1 << 31:
             raise BadInput(f"priority is a whole number of less than 32 bits, found {priority!r}")
-        job = NewJob(encode(body, "body"), None if key is None else named("a key", key), priority, delay)
+        job = NewJob(encode(body, "body"), None if key is None else named("a key", key), priority, float(delay))
         if not self._puts:
             self._room.home.loop.call_soon(self.flush)
         future: asyncio.Future[Ticket] = self._room.home.loop.create_future()
@@ -138,9 +141,9 @@ class Queue:
             raise BadInput(f"this bench was opened with worker=False and runs nothing; work on {self.name!r} elsewhere")
         if not callable(handler):
             raise BadInput(f"a queue is worked by a function of a job, found {handler!r}")
-        whole("workers", workers, 1)
+        whole("workers", workers, 1, CROWD)
         whole("max_attempts", max_attempts, 1)
-        seconds("lease", lease, 0.001)
+        seconds("lease", lease, 0.001, DAY)
         if not callable(backoff):
             seconds("backoff", backoff)
         name = named("a crew", getattr(handler, "__name__", type(handler).__name__) if name is None else name)
@@ -168,7 +171,7 @@ class Queue:
         Nobody extends it or says how it went but the caller: `ack`, `extend`, `release`, `bury`. Raises: BadInput.
         """
         self._room.check_begins()
-        seconds("lease", lease, 0.001)
+        seconds("lease", lease, 0.001, DAY)
         desk = self._hands.get(lease)
         if desk is None:
             desk = self._hands[lease] = self._room.desk(self.name, Terms(float(lease), BY_HAND, kept=False))
@@ -195,6 +198,9 @@ class Queue:
     def jobs(self, status: JobStatus | None = None, *, limit: int = 1000) -> Table:
         """Jobs in the order in which they were put, all or those of a status, as a table."""
         self._room.check()
+        if status is not None and status not in get_args(JobStatus):
+            raise BadInput(f"the status of a job is one of {get_args(JobStatus)}, or None for all, found {status!r}")
+        whole("limit", limit, 0)
         rows = self._room.store.queues.jobs_now(self.name, status=status, limit=limit)
         return Table([{**asdict(row), "body": decode(row.body)} for row in rows], JOB_COLUMNS)
 
@@ -208,6 +214,7 @@ class Queue:
         Raises: BadInput when no such job is dead, JobConflict when another job has its key meanwhile, NotPlain.
         """
         self._room.check()
+        whole("the id of a job", id, 1)
         text = None if body is SAME else encode(body, "body")
         put = await self._room.store.queues.requeue(self.name, id, text)
         if put is None:
@@ -224,6 +231,7 @@ class Queue:
     async def discard(self, id: int) -> None:
         """Give a dead job up for good. Raises: BadInput when no such job is dead."""
         self._room.check()
+        whole("the id of a job", id, 1)
         if not await self._room.store.queues.discard(self.name, id):
             raise self._not_dead(id)
 

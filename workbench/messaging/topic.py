@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput
+from workbench.given import named, seconds, whole
 from workbench.messaging.handler import Backoff, Hands
-from workbench.messaging.names import named, seconds, whole
 from workbench.messaging.receiver import Called, Cast, Mark, Posted, Receiver, Shown
 from workbench.messaging.reel import Reel
 from workbench.messaging.subscription import Subscription, definition
@@ -197,6 +197,8 @@ class Topic:
     def history(self, *, after: int = 0, limit: int = 100) -> Table:
         """Events after a position, as a table."""
         self._room.check()
+        whole("after", after, 0)
+        whole("limit", limit, 0)
         rows = self._room.store.topics.read_now(self.name, after, limit)
         return Table(
             [{"position": row.position, "at": row.at, "body": decode(row.body)} for row in rows],

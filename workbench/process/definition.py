@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any, overload
 
 from workbench.errors import BadInput
+from workbench.given import named
 from workbench.plain import PLAIN, Shape, shape_of
 from workbench.process.supervision import Policy
 
@@ -54,7 +55,7 @@ class Definition:
             raise BadInput(f"evict is a number of seconds from 0, or None for never, found {evict!r}")
         self.policy = Policy(restart, max_restarts, window, backoff)
         self.body = body
-        self.name = name or body.__name__
+        self.name = body.__name__ if name is None else named("a definition", name)
         self.mailbox = mailbox
         self.initial = initial
         self.evict = evict

@@ -9,12 +9,12 @@ Source: PROCESSES 1.6 and B.2 (3). Knows nothing of bodies, mailboxes or journal
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.errors import BadInput
+from workbench.given import LONGEST
 
 if TYPE_CHECKING:
     from workbench.clock import Clock
@@ -127,4 +127,4 @@ class Restarts:
 
 
 def _is_number(given: object) -> bool:
-    return isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given)
+    return isinstance(given, (int, float)) and not isinstance(given, bool) and -LONGEST <= given <= LONGEST

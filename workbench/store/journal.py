@@ -31,7 +31,8 @@ class Loaded:
 
     `snapshot` is absent (None) until a commit wrote one; a null state is the text `null`.
 
-    `cut_off` says that the activation before this one never said how it ended: its host died or was fenced.
+    `cut_off` says that the activation before this one never said how it ended: its host died. One that was taken from a
+    living host was not cut off.
     `open_calls` are the calls at or before the cursor that have no answer yet (parked), so that a retry attaches to
     them.
     """

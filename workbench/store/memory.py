@@ -114,6 +114,8 @@ class MemoryStore(MemoryRecords, MemoryGlance):
         owner = self._owner(line)
         if owner is not None and owner.id != self.host.id and not force:
             return owner
+        if owner is not None and owner.id != self.host.id:
+            lose(line)  # taken, not dead: it is no life that was cut off
         line.owner = self.host.id
         self._wrote()
         return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.store.claims import Begun
 from workbench.store.journal import Loaded
-from workbench.store.sqlite.claims import SET_WHAT, live, own
+from workbench.store.sqlite.claims import LAST_LIFE, NO_LIFE, SET_WHAT, live, own
 from workbench.store.sqlite.inbox import move
 from workbench.store.sqlite.replay import of_message, waiting
 from workbench.store.sqlite.sound import guarded
@@ -47,6 +47,8 @@ def begin(key: str, definition: str, args: str, member: Member, *, force: bool, 
         host = own(ledger, known, owner, member, force=force)
         if host is not None:
             return Begun(definition, args, host)
+        if force:
+            life = ledger.sql(LAST_LIFE, (known.last_life,)).fetchone() or NO_LIFE
         version, snapshot = read_state(ledger.connection, known)
         before = Loaded(0, snapshot, version)
         loaded = live(ledger, known, member, tuple(life), before, parked=bool(parked), code=code)

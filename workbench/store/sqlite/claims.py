@@ -82,6 +82,9 @@ def own(ledger: Ledger, known: Known, owner: int | None, member: Member, *, forc
         return None
     if owner is not None and not force and (host := read_host(ledger.connection, member, owner, ledger.at)):
         return host
+    if owner is not None and force and read_host(ledger.connection, member, owner, ledger.at):
+        life = ledger.sql(LAST_LIFE, (known.last_life,)).fetchone()
+        _mark_lost(ledger, known, *life or NO_LIFE)  # taken, not dead: it is no life that was cut off
     ledger.sql(OWN, (member.slot, known.id))
     return None
 

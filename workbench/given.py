@@ -1,0 +1,64 @@
+"""What callers give: names, durations and whole numbers, each refused by what it is for when it cannot be.
+
+- A bool is no number, and neither is what has no end: an infinite wait is asked for by None, where that can be.
+- A number has a bound, so that no timer, row or loop has to carry one that it cannot.
+
+Knows nothing of what is named or counted.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from workbench.errors import BadInput
+
+__all__ = ["LONGEST", "MOST", "duration", "named", "seconds", "whole"]
+
+LONGEST = 1e11
+"""Seconds that a duration has at most, about 3,000 years."""
+
+MOST = (1 << 63) - 1
+"""The largest whole number of a row."""
+
+
+def named(what: str, name: object) -> str:
+    """The name itself, which is text of at least one character. Raises: BadInput."""
+    if not isinstance(name, str) or not name:
+        raise BadInput(f"{what} is a text of at least one character, found {name!r}; give it a name", found=name)
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{what} {name!r} has half of a character in it; use text of UTF-8", found=name) from error
+    return name
+
+
+def seconds(what: str, value: object, least: float = 0.0, most: float = LONGEST) -> float:
+    """The number of seconds itself. Raises: BadInput for what is none, less than `least` or more than `most`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        raise BadInput(f"{what} is a number of seconds, at least {least:g}{_until(value, most)}, found {value!r}")
+    return float(value)
+
+
+def duration(what: str, value: object) -> float | None:
+    """Seconds above 0 of a number or a timedelta, or None for ever. Raises: BadInput."""
+    if value is None:
+        return None
+    given = value.total_seconds() if isinstance(value, dt.timedelta) else value
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= LONGEST:
+        raise BadInput(
+            f"{what} is a number of seconds above 0{_until(given, LONGEST)}, a timedelta, or None to keep for ever, "
+            f"found {value!r}"
+        )
+    return float(given)
+
+
+def whole(what: str, value: object, least: int, most: int = MOST) -> int:
+    """The whole number itself. Raises: BadInput for what is none, less than `least` or more than `most`."""
+    if type(value) is not int or not least <= value <= most:
+        raise BadInput(f"{what} is a whole number from {least}{_until(value, most)}, found {value!r}")
+    return value
+
+
+def _until(value: object, most: float) -> str:
+    """The bound in words, for what is above it."""
+    return f" and at most {most:g}" if isinstance(value, (int, float)) and value > most else ""
