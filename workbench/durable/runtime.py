@@ -246,11 +246,14 @@ class Runtime:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def tick(self) -> int:
-        """One pass of the scheduler: wake what is due; gives how many keys were. What a dead host had is woken."""
+        """One pass of the scheduler: wake what is due, what a dead host had too; gives how many keys were woken.
+
+        What others posted is collected, should its notice have come too early.
+        """
         for process in list(self.following.values()):
             await process.refresh()
-        if await self.schedules.fire():
-            await self._collect_posts()
+        await self.schedules.fire()
+        await self._collect_posts()  # also what came while its process was between beginning and life
         woken = 0
         while True:
             now = self.clock.now()
