@@ -152,6 +152,26 @@ async def test_a_fault_inside_a_commit_leaves_nothing_half_written(open_store: O
     assert await store.result("order:1", "call-1") == '"done"'
 
 
+async def test_a_fault_of_the_thread_fails_its_batch_and_ends_nothing(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await open_store()
+    epoch = await begin(store, "order:1")
+    land = store._ledger.land
+
+    def faulty(writes: object) -> list[object]:
+        monkeypatch.setattr(store._ledger, "land", land)
+        raise RuntimeError("a fault of ours")
+
+    store._ledger.quick = False
+    monkeypatch.setattr(store._ledger, "land", faulty)
+    with pytest.raises(StoreError, match="a fault of ours"):
+        await store.append("order:1", epoch, '"lost"')
+
+    assert "could not be written" in caplog.text
+    assert await store.append("order:1", epoch, '"kept"') == 1
+
+
 async def test_a_failure_that_nobody_awaits_does_not_warn(open_store: OpenStore) -> None:
     store = await open_store()
     told: list[object] = []

@@ -215,13 +215,22 @@ class Writer:
         with self.lock:
             writes, waiters = self._handed or ([], [])
             self._handed = None
-            outcomes = self._ledger.land(writes) if writes else []
+            outcomes = self._landed_or_failed(writes) if writes else []
             self._ledger.told()
         try:
             self._loop.call_soon_threadsafe(self._landed, deque(zip(waiters, outcomes, strict=True)))
         except RuntimeError:
             return False
         return True
+
+    def _landed_or_failed(self, writes: list[Write]) -> list[object]:
+        """What became of each write. A fault of ours fails the batch, never the thread: nobody else would be told."""
+        try:
+            return self._ledger.land(writes)
+        except Exception as error:
+            log.exception("a batch of %r could not be written", self._ledger.path)
+            words = f"a write to {self._ledger.path!r} failed ({error!r}); the log has the whole of it"
+            return [StoreError(words) for _ in writes]
 
     def _beat(self) -> None:
         """Renew the lease in a transaction of its own; when the file is busy, the next beat does."""
@@ -230,6 +239,8 @@ class Writer:
                 self._ledger.try_to_land([(NOTHING, None)])
             except Busy:
                 log.debug("the lease of %r waits for another writer", self._ledger.path)
+            except Exception:
+                log.exception("the lease of %r was not renewed; the next beat tries again", self._ledger.path)
 
 
 def _resolve(waiter: Waiter, outcome: object) -> None:
