@@ -20,6 +20,9 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PARTS = ("store", "durable", "weight", "beside", "queues")
+PRINTED = ("waiting",)
+"""Those that only print what they found."""
+
 INK = {"light": ("#1f2328", "#0969da", "#8c959f"), "dark": ("#e6edf3", "#4493f8", "#7d8590")}
 
 
@@ -68,6 +71,9 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         run(part, options.rounds, options.dir, options.out)
+    for part in PRINTED:
+        subprocess.run([sys.executable, str(HERE / f"{part}.py"), "--dir", str(options.dir)], check=True)
+        print(flush=True)
     if options.picture:
         draw(json.loads((options.out / "beside.json").read_text()), options.picture)
     print(f"the figures of every round are in {options.out}")
