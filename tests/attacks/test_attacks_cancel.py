@@ -12,7 +12,7 @@ import pytest
 
 from workbench import Agent, Workbench, models, tool
 from workbench.agents import run as runs
-from workbench.durable import process as durable_process
+from workbench.durable import residence
 from workbench.errors import RunCancelled, RunError
 from workbench.models.model import Request
 
@@ -22,7 +22,7 @@ LIMIT = 20.0
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little patience."""
-    monkeypatch.setattr(durable_process, "GRACE", 0.02)
+    monkeypatch.setattr(residence, "GRACE", 0.02)
     monkeypatch.setattr(runs, "PATIENCE", 0.05)
     monkeypatch.setattr(runs, "TICK", 0.01)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from workbench import Workbench, durable
-from workbench.durable import process as durable_process
+from workbench.durable import residence
 from workbench.errors import ProcessEnded
 
 PATIENCE = 20.0
@@ -92,7 +92,7 @@ async def test_going_on_beside_a_thread_frees_who_waits_for_it(bench: Workbench,
 async def test_a_body_that_swallowed_its_end_leaves_the_next_life_alone(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(durable_process, "GRACE", 0.02)
+    monkeypatch.setattr(residence, "GRACE", 0.02)
     over, born = asyncio.Event(), []
 
     @durable(key="stubborn")
@@ -126,7 +126,7 @@ async def test_a_body_that_swallowed_its_end_leaves_the_next_life_alone(
 async def test_a_life_begun_beside_a_stubborn_one_outlives_its_end(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(durable_process, "GRACE", 0.02)
+    monkeypatch.setattr(residence, "GRACE", 0.02)
     over, gone, born = asyncio.Event(), asyncio.Event(), []
 
     @durable(key="stubborn")

@@ -114,9 +114,9 @@ def test_a_date_that_never_comes_never_comes() -> None:
 @pytest.mark.parametrize(
     ("when", "words"),
     [
-        (0.5, "what comes again needs at least 1 s in between, found 0.5"),
-        (float("nan"), "what comes again needs at least 1 s in between, found nan"),
-        (float("inf"), "what comes again needs at least 1 s in between, found inf"),
+        (0.5, "what comes again needs from 1 to 1e+11 s in between, found 0.5"),
+        (float("nan"), "what comes again needs from 1 to 1e+11 s in between, found nan"),
+        (float("inf"), "what comes again needs from 1 to 1e+11 s in between, found inf"),
         (True, "what comes again is told in seconds, by a timedelta or by a cron expression, found True; write e.g."),
         (None, "found None; write e.g. 3600 or '0 9 * * mon-fri'"),
         ("daily", "'daily' is no cron expression: it has 1 fields; write minute, hour, day, month and weekday"),

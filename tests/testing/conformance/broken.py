@@ -138,7 +138,7 @@ class ForgetsTheWakeOfWhatIsStale(MemoryStore):
 
 class RefusesTheNewestToo(MemoryStore):
     async def put_step(self, key: str, epoch: int, seq: int, record: StepRecord, wake_at: float | None = None) -> None:  # type: ignore[override]
-        taken_over = epoch > 1 and len(self._look(key).lives) > 1
+        taken_over = epoch > 1 and len(self._look(key).lives) > 1 and wake_at is None
         await super().put_step(key, epoch + taken_over, seq, record, wake_at)
 
 
@@ -210,7 +210,7 @@ class MessagesWakeSleepers(MemoryStore):
         self, key: str, epoch: int, message: str, call_id: str | None = None, wake_at: float | None = None
     ) -> Any:
         line = self._look(key)
-        if wake_at is not None and line.steps:
+        if wake_at is not None and line.steps and line.epoch == epoch:
             line.wake_at = None
         return super().append(key, epoch, message, call_id, wake_at)
 

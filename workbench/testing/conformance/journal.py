@@ -250,9 +250,10 @@ async def a_stale_epoch_changes_nothing(open_store: Open, clock: ManualClock) ->
     """Without it, an activation that was replaced spoils the work of the one that replaced it."""
     store = await open_store()
     stale = await begin(store, "order:1")
-    seq = await store.append("order:1", stale, '"add"', wake_at=clock.now() + 60)
+    seq = await store.append("order:1", stale, '"add"')
     await store.put_step("order:1", stale, seq, record())
-    await store.load("order:1")
+    newest = (await store.load("order:1")).epoch
+    await store.put_step("order:1", newest, seq, record("mail"), clock.now() + 60)
     letter = DeadLetter(seq, '"add"', None, "boom")
 
     assert await is_fenced(store.append("order:1", stale, '"late"', "call-1", clock.now()))
@@ -260,7 +261,7 @@ async def a_stale_epoch_changes_nothing(open_store: Open, clock: ManualClock) ->
     assert await is_fenced(store.commit("order:1", stale, Commit('"late"', 9, seq, [("call-1", "1")], letter)))
 
     assert await store.pending("order:1", 0) == [Logged(seq, '"add"')]
-    assert [kept.name for kept in await store.steps("order:1", seq)] == ["charge"]
+    assert [kept.name for kept in await store.steps("order:1", seq)] == ["charge", "mail"]
     assert await store.result("order:1", "call-1") is None
     assert await store.dead("order:1") == []
     assert await store.due(clock.now() + 59, clock.now() + 120, 10) == []
