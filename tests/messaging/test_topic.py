@@ -304,3 +304,19 @@ async def test_what_is_not_plain_is_no_event(bench: Workbench) -> None:
         bench.topic("orders").publish({"when": object()})
     with pytest.raises(BadInput, match="a topic is a text"):
         bench.topic("")
+
+
+async def test_an_event_that_another_kernel_published_while_nobody_waited_is_read(open_bench: OpenBench) -> None:
+    ours, theirs = await open_bench(), await open_bench()
+    stream = ours.topic("orders").events(after=0)
+    first = asyncio.ensure_future(anext(stream))
+    await theirs.topic("orders").publish(1)
+    assert (await first).body == 1
+    room = ours.topic("orders")._room
+    assert room._unwatch is not None
+    room._unwatch()
+
+    await theirs.topic("orders").publish(2)
+    room._look()  # the notice comes while nobody waits, and no other comes
+
+    assert (await asyncio.wait_for(anext(stream), 10)).body == 2

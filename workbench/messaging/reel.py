@@ -33,7 +33,7 @@ class Reel:
         self._home = home
         self._waiters: list[asyncio.Future[None]] = []
         self._shared: tuple[int, int, list[Event]] = (-1, -1, [])
-        self._closed = False
+        self._closed = self._missed = False
         self.look()
 
     @property
@@ -44,6 +44,10 @@ class Reel:
     def look(self) -> None:
         """See what is published now."""
         self.tell(next((info.last for info in self._topics.topics_now() if info.name == self.topic), 0))
+
+    def miss(self) -> None:
+        """Somebody wrote to the store while nobody waited: who waits next looks first."""
+        self._missed = True
 
     def tell(self, last: int) -> None:
         """There are events up to `last`."""
@@ -59,6 +63,10 @@ class Reel:
         while not (events := self._page(position)):
             if self._closed:
                 raise StoreError(f"the bench of the topic {self.topic!r} is closed; open it again to listen")
+            if self._missed:
+                self._missed = False
+                self.look()
+                continue
             waiter: asyncio.Future[None] = self._home.loop.create_future()
             self._waiters.append(waiter)
             try:

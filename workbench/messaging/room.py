@@ -148,7 +148,12 @@ class PostRoom:
             outlook = self.store.queues.outlook_now()
             for desk in desks:
                 desk.consider(outlook.get(desk.queue))
-        reels = {topic.name: topic.reel for topic in self._topics.values() if topic.reel.waits}
+        reels = {}
+        for topic in self._topics.values():
+            if topic.reel.waits:
+                reels[topic.name] = topic.reel
+            else:
+                topic.reel.miss()
         if reels:
             for info in self.store.topics.topics_now():
                 if info.name in reels:

@@ -90,7 +90,9 @@ class Topic:
 
         Raises: BadInput.
         """
-        return self._events(self._start(after))
+        position = self._start(after)
+        self._room.watch()
+        return self._events(position)
 
     async def _events(self, position: int) -> AsyncIterator[Event]:
         while True:
