@@ -89,7 +89,7 @@ class MemoryHost:
         self._newest_life = next(self._room.ids)
         shared = (lambda: self.host, self._room.hosts, now, self._settle, self._wrote)
         self._queues = self.queues_of(self._room.queues, *shared)
-        self._topics = self.topics_of(self._room.topics, *shared, self._posted)
+        self._topics = self.topics_of(self._room.topics, *shared, post=self._posted)
         self._schedules = self.schedules_of(self._room.schedules, self.post_now, now, self._settle)
 
     async def close(self) -> None:

@@ -5,42 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.store.leases import DIED, RAN_OUT, lease_lost
+from workbench.store.memory_part import MemoryPart
 from workbench.store.queue import JobRecord, Outlook, Put, QueueStats
-from workbench.store.queue_room import QueueLine
+from workbench.store.queue_room import QueueLine, QueueRoom
 from workbench.store.room import text
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from workbench.store.claims import Host
     from workbench.store.queue import Hold, JobStatus, NewJob
-    from workbench.store.queue_room import QueueRoom
 
 __all__ = ["MemoryQueues"]
 
 
-class MemoryQueues:
-    """Implements `workbench.store.queue.QueueStore` for one host of a room.
-
-    `host` says who that is, `hosts` who is alive, `settle` makes an awaitable, `wrote` tells the others.
-    """
-
-    def __init__(
-        self,
-        room: QueueRoom,
-        host: Callable[[], Host],
-        hosts: dict[str, Host],
-        now: Callable[[], float],
-        settle: Callable[[Callable[[], Any]], asyncio.Future[Any]],
-        wrote: Callable[[], object],
-    ) -> None:
-        self._room = room
-        self._host = host
-        self._hosts = hosts
-        self._now = now
-        self._settle = settle
-        self._wrote = wrote
+class MemoryQueues(MemoryPart[QueueRoom]):
+    """Implements `workbench.store.queue.QueueStore` for one host of a room."""
 
     def put(self, queue: str, jobs: Sequence[NewJob]) -> asyncio.Future[list[Put]]:
         """Add jobs."""
@@ -241,11 +221,6 @@ class MemoryQueues:
 
     def _make(self, queue: str) -> QueueLine:
         return self._room.lines.setdefault(queue, QueueLine())
-
-    def _write(self, write: Callable[[], Any]) -> asyncio.Future[Any]:
-        self._host()  # raises when the store is not open
-        self._wrote()
-        return self._settle(write)
 
     def _held(self, queue: str, hold: Hold) -> tuple[QueueLine, JobRecord]:
         """A job that is leased under its number. Raises: LeaseLost."""

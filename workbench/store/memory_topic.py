@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.store.memory_part import MemoryPart
 from workbench.store.room import text
 from workbench.store.topic import Joined, Published, Subscriber, TopicInfo
-from workbench.store.topic_room import Mark, TopicLine
+from workbench.store.topic_room import Mark, TopicLine, TopicRoom
 
 if TYPE_CHECKING:
     import asyncio
@@ -14,34 +15,15 @@ if TYPE_CHECKING:
 
     from workbench.store.claims import Host
     from workbench.store.topic import Post
-    from workbench.store.topic_room import TopicRoom
 
 __all__ = ["MemoryTopics"]
 
 
-class MemoryTopics:
-    """Implements `workbench.store.topic.TopicStore` for one host of a room.
+class MemoryTopics(MemoryPart[TopicRoom]):
+    """Implements `workbench.store.topic.TopicStore` for one host of a room. `post` posts to a key."""
 
-    `host` says who that is, `hosts` who is alive, `settle` makes an awaitable, `wrote` tells the others, `post` posts
-    to a key.
-    """
-
-    def __init__(
-        self,
-        room: TopicRoom,
-        host: Callable[[], Host],
-        hosts: dict[str, Host],
-        now: Callable[[], float],
-        settle: Callable[[Callable[[], Any]], asyncio.Future[Any]],
-        wrote: Callable[[], object],
-        post: Callable[[Post], object],
-    ) -> None:
-        self._room = room
-        self._host = host
-        self._hosts = hosts
-        self._now = now
-        self._settle = settle
-        self._wrote = wrote
+    def __init__(self, *part: Any, post: Callable[[Post], object]) -> None:
+        super().__init__(*part)
         self._post = post
 
     def publish(self, topic: str, bodies: Sequence[str]) -> asyncio.Future[list[int]]:
@@ -152,8 +134,3 @@ class MemoryTopics:
 
     def _owner(self, mark: Mark) -> Host | None:
         return None if mark.holder is None else self._hosts.get(mark.holder)
-
-    def _write(self, write: Callable[[], Any]) -> asyncio.Future[Any]:
-        self._host()  # raises when the store is not open
-        self._wrote()
-        return self._settle(write)

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.store.sqlite import queue as writing
 from workbench.store.sqlite import queue_reading as reading
+from workbench.store.sqlite.part import Part
 
 if TYPE_CHECKING:
     import asyncio
-    import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from workbench.store.queue import Hold, JobRecord, JobStatus, NewJob, Outlook, Put, QueueStats
-    from workbench.store.sqlite.hosts import Member
 
 __all__ = ["SQLiteQueues"]
 
 
-class SQLiteQueues:
-    """Implements `workbench.store.queue.QueueStore`. `run` queues a job of the ledger."""
-
-    def __init__(
-        self,
-        run: Callable[[Any], asyncio.Future[Any]],
-        reader: sqlite3.Connection,
-        member: Member,
-        now: Callable[[], float],
-    ) -> None:
-        self._run = run
-        self._reader = reader
-        self._member = member
-        self._now = now
+class SQLiteQueues(Part):
+    """Implements `workbench.store.queue.QueueStore`."""
 
     def put(self, queue: str, jobs: Sequence[NewJob]) -> asyncio.Future[list[Put]]:
         """Add jobs."""

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.store.sqlite import topic as rows
+from workbench.store.sqlite.part import Part
 
 if TYPE_CHECKING:
     import asyncio
-    import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from workbench.store.sqlite.hosts import Member
     from workbench.store.topic import Joined, Post, Published, Subscriber, TopicInfo
 
 __all__ = ["SQLiteTopics"]
 
 
-class SQLiteTopics:
-    """Implements `workbench.store.topic.TopicStore`. `run` queues a job of the ledger."""
-
-    def __init__(
-        self,
-        run: Callable[[Any], asyncio.Future[Any]],
-        reader: sqlite3.Connection,
-        member: Member,
-        now: Callable[[], float],
-    ) -> None:
-        self._run = run
-        self._reader = reader
-        self._member = member
-        self._now = now
+class SQLiteTopics(Part):
+    """Implements `workbench.store.topic.TopicStore`."""
 
     def publish(self, topic: str, bodies: Sequence[str]) -> asyncio.Future[list[int]]:
         """Add events."""
