@@ -25,7 +25,7 @@ from workbench.durable.drifts import choices_of, replace_all
 from workbench.durable.steps import Branch, Ledger
 from workbench.errors import Disposed, Fenced, StepMisuse, StoreBroken, StoreError
 from workbench.plain import decode, digest
-from workbench.process.mailbox import PAUSE
+from workbench.process.mailbox import NOTHING, PAUSE
 from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from workbench.store.store import Store
 
 __all__ = ["Activation", "Delivery"]
-
-_NOTHING: deque[Any] = deque(maxlen=0)
-"""The inbox of who never had a message: an empty deque of its own takes as much as everything else of an idle key."""
 
 
 @dataclass(slots=True)
@@ -87,7 +84,7 @@ class Activation:
         self.version = version
         self.now = now
         self.redeliver = redeliver
-        self.inbox: deque[Delivery] = _NOTHING
+        self.inbox: deque[Delivery] = NOTHING
         self.in_hand: Delivery | None = None
         self.ledger: Ledger | None = None
         self.trunk: Branch | None = None
@@ -143,7 +140,7 @@ class Activation:
     def _arrive(self, delivery: Delivery) -> None:
         """Queue a message by its number: what was posted elsewhere may be heard of before what was sent here."""
         inbox = self.inbox
-        if inbox is _NOTHING:
+        if inbox is NOTHING:
             inbox = self.inbox = deque()
         at = len(inbox)
         while at and inbox[at - 1].seq > delivery.seq:

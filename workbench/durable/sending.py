@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.durable.posting import post_to
 from workbench.errors import ProcessEnded
 from workbench.process.calls import fail
+from workbench.process.mailbox import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from workbench.durable.runtime import Runtime
 
 __all__ = ["Outbox", "Sent", "link", "post"]
-
-_NOTHING: deque[Any] = deque(maxlen=0)
-"""The messages of an outbox that never had one (`workbench.process.mailbox`)."""
 
 
 class Sent:
@@ -46,7 +44,7 @@ class Outbox:
     __slots__ = ("_callers", "_messages")
 
     def __init__(self) -> None:
-        self._messages: deque[Sent] = _NOTHING
+        self._messages: deque[Sent] = NOTHING
         self._callers: Callers = {}
 
     def __len__(self) -> int:
@@ -54,7 +52,7 @@ class Outbox:
 
     def put(self, sent: Sent) -> None:
         """Keep a message."""
-        if self._messages is _NOTHING:
+        if self._messages is NOTHING:
             self._messages = deque()
         self._messages.append(sent)
 

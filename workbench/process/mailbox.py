@@ -19,13 +19,13 @@ from workbench.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PAUSE", "Mailbox"]
+__all__ = ["NOTHING", "PAUSE", "Mailbox"]
 
 PAUSE = 0.1
 """Seconds that a body waits when it asks on after its end."""
 
-_NOTHING: deque[Any] = deque(maxlen=0)
-"""The messages of a mailbox that never had one: an empty deque of its own takes a fourth of an idle process."""
+NOTHING: deque[Any] = deque(maxlen=0)
+"""The messages of whoever never had one, never added to: an empty deque of its own takes a fourth of an idle process."""
 
 M = TypeVar("M")
 
@@ -43,7 +43,7 @@ class Mailbox(Generic[M]):
             raise BadInput(f"a mailbox bound is a whole number from 0, or None, found {bound!r}")
         self.bound = bound
         self._dropped = dropped
-        self._messages: deque[M] = _NOTHING
+        self._messages: deque[M] = NOTHING
         self._taker: asyncio.Future[None] | None = None
         self._interrupted = False
         self.closed = False
@@ -70,7 +70,7 @@ class Mailbox(Generic[M]):
         if self.closed:
             self._drop(message)
             return
-        if self._messages is _NOTHING:
+        if self._messages is NOTHING:
             self._messages = deque()
         self._messages.append(message)
         taken = self._taker is not None  # the oldest is on its way to who waits
