@@ -25,7 +25,7 @@ PAUSE = 0.1
 """Seconds that a body waits when it asks on after its end."""
 
 NOTHING: deque[Any] = deque(maxlen=0)
-"""The messages of whoever never had one, never added to: an empty deque of its own takes a fourth of an idle process."""
+"""The messages of who never had one, never added to: an empty deque of its own takes a fourth of an idle process."""
 
 M = TypeVar("M")
 
