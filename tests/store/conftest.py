@@ -1,15 +1,18 @@
-"""What tests of the keepers share: a path, and stores on it that are closed at the end."""
+"""What tests of the keepers share: a path, stores on it that are closed at the end, and children that are ended."""
 
 from __future__ import annotations
 
+import asyncio
+import sys
 import time
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stores import OpenStore
+from stores import CHILD, OpenStore, Spawn
 
 from workbench.store.sqlite.keeper import SQLiteStore
 
@@ -30,3 +33,24 @@ async def open_store(path: Path) -> AsyncIterator[OpenStore]:
             return store
 
         yield open_one
+
+
+@pytest.fixture
+async def spawn(path: Path) -> AsyncIterator[Spawn]:
+    """Begins a child that does as `words` say on the path, `under` another command if there is one."""
+    async with AsyncExitStack() as children:
+
+        async def start(*words: object, under: tuple[str, ...] = ()) -> Process:
+            child = await asyncio.create_subprocess_exec(
+                *under, sys.executable, str(CHILD), str(path), *map(str, words), stdin=PIPE, stdout=PIPE
+            )
+            children.push_async_callback(end, child)
+            return child
+
+        yield start
+
+
+async def end(child: Process) -> None:
+    if child.returncode is None:
+        child.kill()
+    await child.communicate()

@@ -7,46 +7,12 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
-from stores import OpenStore
+from stores import OpenStore, Spawn, line
 
 from workbench.store.journal import Commit
-
-CHILD = Path(__file__).with_name("child.py")
-Spawn = Callable[..., Awaitable[Process]]
-
-
-@pytest.fixture
-async def spawn(path: Path) -> AsyncIterator[Spawn]:
-    async with AsyncExitStack() as children:
-
-        async def start(*words: str, under: tuple[str, ...] = ()) -> Process:
-            child = await asyncio.create_subprocess_exec(
-                *under, sys.executable, str(CHILD), str(path), *words, stdin=PIPE, stdout=PIPE
-            )
-            children.push_async_callback(end, child)
-            return child
-
-        yield start
-
-
-async def end(child: Process) -> None:
-    if child.returncode is None:
-        child.kill()
-    await child.communicate()
-
-
-async def line(child: Process) -> str:
-    assert child.stdout is not None
-    async with asyncio.timeout(30):
-        return (await child.stdout.readline()).decode().strip()
 
 
 async def test_an_owner_paused_beyond_its_lease_lands_no_write(open_store: OpenStore, spawn: Spawn) -> None:

@@ -4,51 +4,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import signal
 import sqlite3
 import subprocess
 import sys
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
-import pytest
-from stores import OpenStore, begin
+from stores import CHILD, OpenStore, Spawn, begin, line
 
 from workbench.store.sqlite.keeper import SQLiteStore
-
-CHILD = Path(__file__).with_name("child.py")
-Spawn = Callable[..., Awaitable[Process]]
-
-
-@pytest.fixture
-async def spawn(path: Path) -> AsyncIterator[Spawn]:
-    async with AsyncExitStack() as children:
-
-        async def start(*words: object) -> Process:
-            child = await asyncio.create_subprocess_exec(
-                sys.executable, str(CHILD), str(path), *map(str, words), stdin=PIPE, stdout=PIPE
-            )
-            children.push_async_callback(end, child)
-            return child
-
-        yield start
-
-
-async def end(child: Process) -> None:
-    if child.returncode is None:
-        child.kill()
-    await child.communicate()
-
-
-async def line(child: Process) -> str:
-    assert child.stdout is not None
-    async with asyncio.timeout(30):
-        return (await child.stdout.readline()).decode().strip()
 
 
 async def test_every_acknowledged_write_outlives_sigkill(open_store: OpenStore, spawn: Spawn) -> None:
