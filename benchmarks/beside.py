@@ -10,7 +10,6 @@ is not installed is left out, and said so.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import importlib.util
 import json
@@ -21,8 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from disk import NotADisk, check_disk
 from durable import Load, messages
+from options import parsed, parser_of, write_json
 from peers import AT_ONCE, CALLS, STEPS
 from ratio import Ratio, ratios_as_data, ratios_as_table
 from report import Bar
@@ -106,20 +105,12 @@ def measure(folder: Path, rounds: int) -> list[Ratio]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="write every round to this file")
-    parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()), help="a directory on a disk")
-    options = parser.parse_args()
-    try:
-        kind = check_disk(options.dir)
-    except NotADisk as error:
-        raise SystemExit(str(error)) from None
+    parser = parser_of(__doc__, rounds=3)
+    options, kind = parsed(parser)
     found = measure(options.dir, options.rounds)
     print(f"Processes on {kind}, beside their peers, {options.rounds} rounds\n")
     print(ratios_as_table(found))
-    if options.json:
-        options.json.write_text(json.dumps(ratios_as_data(found), indent=1) + "\n")
+    write_json(options.json, ratios_as_data(found))
 
 
 if __name__ == "__main__":

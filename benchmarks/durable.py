@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import json
 import signal
 import subprocess
 import sys
@@ -28,7 +27,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from disk import NotADisk, check_disk, raw_commits
+from disk import raw_commits
+from options import parsed, parser_of, write_json
 from report import Bar, Figure, as_data, as_table
 from shape import shape_messages
 
@@ -178,7 +178,7 @@ async def interrupt(path: str) -> None:
 def recovery(directory: Path) -> float:
     """Milliseconds from opening a file whose last process was killed until every instance is claimed and loaded."""
     path = directory / "interrupted.db"
-    command = [sys.executable, __file__, "--interrupt", str(path)]
+    command = [sys.executable, __file__, "--interrupt", str(path), "--dir", str(directory)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         if child.stdout.readline().strip() != "ready":
@@ -271,29 +271,19 @@ def _shape(place: Path, synchronous: str, load: Load) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="write every round to this file")
-    parser.add_argument(
-        "--dir", type=Path, default=Path(tempfile.gettempdir()), help="where the stores are made; a disk"
-    )
+    parser = parser_of(__doc__, rounds=5)
     parser.add_argument("--only", default="", help="measure the figures whose name has this text")
     parser.add_argument("--interrupt", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options, kind = parsed(parser)
     if options.interrupt:
         asyncio.run(interrupt(options.interrupt))
-    try:
-        kind = check_disk(options.dir)
-    except NotADisk as error:
-        raise SystemExit(str(error)) from None
     run = Run(options.dir, options.only)
     for number in range(options.rounds):
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
         run.round()
     print(f"Durable processes on {kind}, synchronous FULL unless said otherwise, {options.rounds} rounds\n")
     print(as_table(run.figures()))
-    if options.json:
-        options.json.write_text(json.dumps(as_data(run.figures()), indent=1) + "\n")
+    write_json(options.json, as_data(run.figures()))
 
 
 if __name__ == "__main__":

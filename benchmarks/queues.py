@@ -9,9 +9,7 @@ its fastest way. A job does nothing. Put to done is the time from the first put 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import logging
 import sys
 import tempfile
@@ -20,7 +18,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from disk import NotADisk, check_disk
+from options import parsed, parser_of, write_json
 from ratio import Ratio, ratios_as_data, ratios_as_table
 from report import Bar
 
@@ -123,25 +121,18 @@ def measure(folder: Path, rounds: int, jobs: int) -> list[Ratio]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = parser_of(__doc__, rounds=5)
     parser.add_argument("--jobs", type=int, default=2000)
-    parser.add_argument("--json", type=Path, help="write every round to this file")
-    parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()), help="a directory on a disk")
-    options = parser.parse_args()
+    options, kind = parsed(parser)
     try:
-        kind = check_disk(options.dir)
         import huey
-    except NotADisk as error:
-        raise SystemExit(str(error)) from None
     except ImportError:
         raise SystemExit("there is no huey here; pip install 'jupyter-agent-workbench[bench]'") from None
     logging.disable(logging.ERROR)
     lines = measure(options.dir, options.rounds, options.jobs)
     print(f"Queues on {kind}, beside huey {huey.__version__}, {options.jobs} jobs, {options.rounds} rounds\n")
     print(ratios_as_table(lines))
-    if options.json:
-        options.json.write_text(json.dumps(ratios_as_data(lines), indent=1) + "\n")
+    write_json(options.json, ratios_as_data(lines))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ A message is three writes, each awaited: it is appended, one step is kept, and i
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sys
@@ -20,7 +19,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Literal
 
-from disk import NotADisk, check_disk, raw_commits
+from disk import raw_commits
+from options import parsed, parser_of, write_json
 from report import Figure, as_data, as_table
 
 from workbench.store.journal import Commit, StepRecord
@@ -110,15 +110,8 @@ def measure(load: Load, directory: Path, limits: dict[str, Figure]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path, help="write every round to this file")
-    parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()), help="a directory on a disk")
-    options = parser.parse_args()
-    try:
-        kind = check_disk(options.dir)
-    except NotADisk as error:
-        raise SystemExit(str(error)) from None
+    parser = parser_of(__doc__, rounds=5)
+    options, kind = parsed(parser)
     limits = {raw: Figure(f"raw SQLite, WAL, {raw}", "commit/s") for raw in RAW.values()}
     measured = loads()
     for number in range(options.rounds):
@@ -128,8 +121,7 @@ def main() -> None:
     figures = [*limits.values(), *(load.figure for load in measured)]
     print(f"The SQLite keeper on {kind}, {options.rounds} rounds\n")
     print(as_table(figures))
-    if options.json:
-        options.json.write_text(json.dumps(as_data(figures), indent=1) + "\n")
+    write_json(options.json, as_data(figures))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,8 @@ Linux only, because of the resident set.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
-import json
 import os
 import tempfile
 import time
@@ -24,7 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from disk import NotADisk, check_disk
+from options import parsed, parser_of, write_json
 from report import Bar, Figure, as_data, as_table
 
 from workbench import Workbench, durable, process
@@ -176,23 +174,15 @@ class Run:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="write every round to this file")
-    parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()), help="a directory on a disk")
+    parser = parser_of(__doc__, rounds=3)
     parser.add_argument("--keys", type=int, default=10_000, help="how many idle processes there are")
-    options = parser.parse_args()
-    try:
-        kind = check_disk(options.dir)
-    except NotADisk as error:
-        raise SystemExit(str(error)) from None
+    options, kind = parsed(parser)
     run = Run(options.dir, options.keys)
     for _ in range(options.rounds):
         run.round()
     print(f"What processes weigh, on {kind}, {options.rounds} rounds\n")
     print(as_table(run.figures()))
-    if options.json:
-        options.json.write_text(json.dumps(as_data(run.figures()), indent=1) + "\n")
+    write_json(options.json, as_data(run.figures()))
 
 
 if __name__ == "__main__":
