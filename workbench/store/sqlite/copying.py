@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from workbench.store.sqlite.blobs import unfold
+from workbench.store.sqlite.lines import ENTRIES_OF, LIVES_OF
 from workbench.store.sqlite.states import newest
 from workbench.store.upkeep import ROWS
 
@@ -30,16 +31,8 @@ KEY = """
         id, last_state, key, coalesce(definition, ''), coalesce(args, ''), cursor, last_seq, epoch, wake_at, created_at
     FROM keys WHERE key = ?
 """
-ENTRIES = """
-    WITH RECURSIVE line (id) AS (
-        SELECT last_message FROM keys WHERE id = ?1
-        UNION
-        SELECT last_work FROM keys WHERE id = ?1
-        UNION
-        SELECT message FROM answers WHERE key = ?1 AND message IS NOT NULL
-        UNION
-        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0 AND e.prev < e.id
-    )
+ENTRIES = f"""
+    {ENTRIES_OF}
     SELECT
         e.id, e.kind, e.seq, e.epoch, e.at, e.call_id, e.branch, e.name, e.occurrence, e.position, e.began_at, e.took,
         e.payload
@@ -59,12 +52,8 @@ POSTS = """
     SELECT i.id, i.at, i.call_id, i.message, d.seq FROM inbox i LEFT JOIN dead d ON d.id = i.dead
     WHERE i.key = ? ORDER BY i.id
 """
-LIVES = """
-    WITH RECURSIVE line (id) AS (
-        SELECT last_life FROM keys WHERE id = ?
-        UNION
-        SELECT a.prev FROM line JOIN activations a ON a.id = line.id WHERE a.prev < a.id
-    )
+LIVES = f"""
+    {LIVES_OF}
     SELECT a.id, a.epoch, a.host, a.began_at, a.ended_at, a.how, a.by FROM line JOIN activations a ON a.id = line.id
     ORDER BY a.id
 """

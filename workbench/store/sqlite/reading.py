@@ -16,6 +16,7 @@ from workbench.store.glance import Activation, Entry, KeyInfo
 from workbench.store.journal import DeadLetter, StepRecord
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, read_host
+from workbench.store.sqlite.lines import LIVES_OF
 from workbench.store.sqlite.sound import damaged, is_instant, is_number
 
 if TYPE_CHECKING:
@@ -71,12 +72,8 @@ LINE = """
 ANSWERS = "SELECT given, at, seq, epoch, payload, call_id FROM answers WHERE key = ? AND typeof(given) = 'integer'"
 DEAD = "SELECT id, at, seq, epoch, error, call_id FROM dead WHERE key = ?"
 POSTS = "SELECT id, at, message, call_id FROM inbox WHERE key = ?"
-LIVES = """
-    WITH RECURSIVE line (id) AS (
-        SELECT last_life FROM keys WHERE id = ?
-        UNION ALL
-        SELECT a.prev FROM line JOIN activations a ON a.id = line.id WHERE a.prev < a.id
-    )
+LIVES = f"""
+    {LIVES_OF}
     SELECT a.id, a.epoch, a.host, a.began_at, a.ended_at, a.how, a.by, a.code
     FROM line JOIN activations a ON a.id = line.id
     ORDER BY a.epoch

@@ -19,6 +19,7 @@ from workbench.store.sqlite import copying
 from workbench.store.sqlite.claims import live_owner
 from workbench.store.sqlite.file import PATIENCE, connect
 from workbench.store.sqlite.hosts import READER_SLOT, read_host
+from workbench.store.sqlite.lines import ENTRIES_OF, LIVES_OF
 from workbench.store.sqlite.sound import is_instant
 from workbench.store.upkeep import Kind, Size
 
@@ -57,24 +58,12 @@ BY_KIND = """
 """
 HOSTS = "SELECT id, name, label, pid, until FROM hosts ORDER BY id"
 PRUNE_LETTERS = "DELETE FROM dead WHERE at < ?"
-LINES = """
-    WITH RECURSIVE line (id) AS (
-        SELECT last_message FROM keys WHERE id = ?1
-        UNION
-        SELECT last_work FROM keys WHERE id = ?1
-        UNION
-        SELECT message FROM answers WHERE key = ?1 AND message IS NOT NULL
-        UNION
-        SELECT e.prev FROM line JOIN entries e ON e.id = line.id WHERE e.prev > 0 AND e.prev < e.id
-    )
+LINES = f"""
+    {ENTRIES_OF}
     DELETE FROM entries WHERE key = ?1 AND id IN (SELECT id FROM line)
 """
-LIVES = """
-    WITH RECURSIVE line (id) AS (
-        SELECT last_life FROM keys WHERE id = ?1
-        UNION
-        SELECT a.prev FROM line JOIN activations a ON a.id = line.id WHERE a.prev < a.id
-    )
+LIVES = f"""
+    {LIVES_OF}
     DELETE FROM activations WHERE key = ?1 AND id IN (SELECT id FROM line)
 """
 BURY = """
