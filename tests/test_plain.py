@@ -204,7 +204,7 @@ RECEIPT = Receipt(number="R-1", total=Decimal("9.90"), at=dt.datetime(2024, 5, 1
         (Receipt | None, RECEIPT),
         (Receipt | None, None),
         (list[Receipt], [RECEIPT, RECEIPT]),
-        pytest.param(dict[str, Parcel], {"a": Parcel(1.5, {"x", "y"})}, id="parcels"),  # a set has no one order to name it
+        pytest.param(dict[str, Parcel], {"a": Parcel(1.5, {"x", "y"})}, id="parcels"),  # sets have no one order
         (Color, Color.RED),
         (Level, Level.LOW),
         (Path, Path("a/b")),
