@@ -16,6 +16,8 @@ Object.defineProperty(globalThis, "requestAnimationFrame", { value: (callback: (
 Object.defineProperty(globalThis, "cancelAnimationFrame", { value: clearTimeout, configurable: true });
 
 export const NOW = { seconds: 0 };
+// What is drawn names the day of an instant that is not of today, so today is the day of the shown state.
+Date.now = () => NOW.seconds * 1000;
 
 export interface Shown {
   page: HTMLElement;
