@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.context import Principal, Stopped, ToolContext
+from workbench.agents.context import Stopped, ToolContext
 from workbench.agents.schema import secret_names
 from workbench.durable.functions import in_thread
 from workbench.errors import NotPlain, Signal, ToolArgumentsInvalid
@@ -25,12 +25,11 @@ from workbench.models.messages import ToolResult
 from workbench.plain import decode, digest, shape_of
 
 if TYPE_CHECKING:
-    from workbench.agents.agent import Agent
     from workbench.agents.live import Live
+    from workbench.agents.studio import Assignment, Studio
     from workbench.agents.tools import Tool
     from workbench.durable.context import DurableContext
     from workbench.durable.requests import Request
-    from workbench.loop import Home
     from workbench.models.messages import Call
 
 __all__ = ["APPROVAL", "INTENT", "OUTCOME", "ToolCalls", "branch_of"]
@@ -50,23 +49,18 @@ class ToolCalls:
     def __init__(
         self,
         context: DurableContext[Any, Any],
-        agent: Agent,
+        studio: Studio,
+        assignment: Assignment,
         live: Live,
-        home: Home,
         *,
-        run: str,
-        principal: Principal,
-        conversation: str,
         stopped: Stopped,
         moved: Callable[[str, str], None],
     ) -> None:
         self._context = context
-        self._agent = agent
+        self._studio = studio
+        self._assignment = assignment
+        self._agent = assignment.agent
         self._live = live
-        self._home = home
-        self._run = run
-        self._principal = principal
-        self._conversation = conversation
         self._stopped = stopped
         self._moved = moved
 
@@ -75,7 +69,8 @@ class ToolCalls:
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
-                    self._on_branch(turn, position, call), name=f"{self._run} {branch_of(turn, position)} {call.tool}"
+                    self._on_branch(turn, position, call),
+                    name=f"{self._assignment.run} {branch_of(turn, position)} {call.tool}",
                 )
                 for position, call in enumerate(calls)
             ]
@@ -150,7 +145,7 @@ class ToolCalls:
 
     def _question(self, turn: int, branch: str, tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
         return {
-            "run": self._run,
+            "run": self._assignment.run,
             "agent": self._agent.name,
             "tool": tool.name,
             "call": branch,
@@ -170,9 +165,9 @@ class ToolCalls:
             call_id=f"{ledger.key}#{ledger.seq}#{branch}",
             cancelled=self._stopped,
             progress=lambda line: self._progress(branch, line),
-            principal=self._principal,
-            conversation=self._conversation,
-            home=self._home,
+            principal=self._assignment.principal,
+            conversation=self._assignment.conversation,
+            home=self._studio.home,
         )
         try:
             async with asyncio.timeout(tool.timeout):

@@ -17,19 +17,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.calls import ToolCalls
-from workbench.agents.context import Principal, Stopped
+from workbench.agents.context import Stopped
 from workbench.durable.requests import PENDING
 from workbench.errors import AlreadyDecided, ModelFailed, RunFailed, WorkbenchError
 from workbench.models.messages import tool_results_message, user_message
 from workbench.models.model import Request, Turn
 
 if TYPE_CHECKING:
-    from workbench.agents.agent import Agent
     from workbench.agents.live import Live
-    from workbench.clock import Clock
+    from workbench.agents.studio import Assignment, Studio
     from workbench.durable.context import DurableContext
-    from workbench.durable.requests import Requests
-    from workbench.loop import Home
 
 __all__ = ["FINAL", "FIRST", "TURN", "Loop", "first_state"]
 
@@ -61,28 +58,14 @@ def first_state(agent: str, request: str) -> dict[str, Any]:
 class Loop:
     """Handles one `ask` message of one run."""
 
-    def __init__(
-        self,
-        context: DurableContext[Any, Any],
-        agent: Agent,
-        message: dict[str, Any],
-        *,
-        run: str,
-        live: Live,
-        home: Home,
-        clock: Clock,
-        requests: Requests,
-    ) -> None:
+    def __init__(self, context: DurableContext[Any, Any], studio: Studio, assignment: Assignment, live: Live) -> None:
         self._context = context
-        self._agent = agent
-        self._message = message
-        self._run = run
+        self._studio = studio
+        self._assignment = assignment
+        self._agent = assignment.agent
         self._live = live
-        self._home = home
-        self._clock = clock
-        self._requests = requests
         self._stopped = Stopped(context.cancelled)
-        self._state = {**first_state(agent.name, message["text"]), "status": "running"}
+        self._state = {**first_state(self._agent.name, assignment.request), "status": "running"}
         self._cancelled_by: str | None = None
         self._show_timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -106,24 +89,16 @@ class Loop:
                 raise
         finally:
             self._stop_listening()
-        if any(r.key == self._context.ledger.key and r.status == PENDING for r in self._requests.known()):
+        if any(r.key == self._context.ledger.key and r.status == PENDING for r in self._studio.requests.known()):
             await self._close_requests("the run", "the run ended without it")
         self._state["text"] = ""
-        self._state["ended_at"] = self._clock.now()
+        self._state["ended_at"] = self._studio.clock.now()
         return dict(self._state)
 
     async def _converse(self) -> str:
-        history = [user_message(self._message["text"])]
+        history = [user_message(self._assignment.request)]
         calls = ToolCalls(
-            self._context,
-            self._agent,
-            self._live,
-            self._home,
-            run=self._run,
-            principal=Principal(**self._message.get("principal", {})),
-            conversation=self._message.get("conversation") or self._run,
-            stopped=self._stopped,
-            moved=self._moved,
+            self._context, self._studio, self._assignment, self._live, stopped=self._stopped, moved=self._moved
         )
         for number in range(1, self._agent.max_turns + 1):
             turn = await self._turn(number, history)
@@ -133,14 +108,14 @@ class Loop:
             results = await calls.carry_out(number, turn.calls)
             history.append(tool_results_message(results))
         raise RunFailed(
-            f"run {self._run!r} used all of its {self._agent.max_turns} model turns without an answer; "
+            f"run {self._assignment.run!r} used all of its {self._agent.max_turns} model turns without an answer; "
             f"raise max_turns of {self._agent.name!r}",
-            run=self._run,
+            run=self._assignment.run,
         )
 
     async def _turn(self, number: int, history: list[dict[str, Any]]) -> Turn:
         self._state["turn"] = number
-        self._live.began.setdefault(number, self._clock.now())
+        self._live.began.setdefault(number, self._studio.clock.now())
 
         async def ask() -> dict[str, Any]:
             request = Request(self._agent.instructions, list(history), self._agent.specs(), self._agent.settings)
@@ -164,7 +139,7 @@ class Loop:
                     nudges += 1
                 elif failure.retryable and tries < TRIES - 1:
                     tries += 1
-                    await self._clock.pause(BACKOFF * 2 ** (tries - 1))
+                    await self._studio.clock.pause(BACKOFF * 2 ** (tries - 1))
                 else:
                     raise
 
@@ -184,7 +159,7 @@ class Loop:
         self._live.text[number] = self._state["text"] = self._live.text.get(number, "") + delta
         self._live.changes.tell()
         if self._show_timer is None:
-            self._show_timer = self._home.loop.call_later(SHOW_EVERY, self._show_text)
+            self._show_timer = self._studio.home.loop.call_later(SHOW_EVERY, self._show_text)
 
     def _show_text(self) -> None:
         self._show_timer = None
@@ -221,7 +196,7 @@ class Loop:
         while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]  # the calls of a turn run in a group, which is no reason
         if not isinstance(error, WorkbenchError):
-            error.add_note(f"in run {self._run!r} of agent {self._agent.name!r}")
+            error.add_note(f"in run {self._assignment.run!r} of agent {self._agent.name!r}")
         self._state["status"] = "failed"
         self._state["error"] = {
             "type": type(error).__qualname__,
@@ -231,9 +206,9 @@ class Loop:
 
     async def _close_requests(self, by: str | None, reason: str) -> None:
         """Leave no question open that nobody waits for."""
-        for request in await self._requests.find(key=self._context.ledger.key, status=PENDING):
+        for request in await self._studio.requests.find(key=self._context.ledger.key, status=PENDING):
             with suppress(AlreadyDecided):  # a person was quicker; what was decided is not run
-                await self._requests.decide(request.id, "superseded", {"by": by, "reason": reason})
+                await self._studio.requests.decide(request.id, "superseded", {"by": by, "reason": reason})
 
     async def _cancelled(self) -> None:
         self._context.give_up()

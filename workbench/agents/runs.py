@@ -18,6 +18,7 @@ from workbench.agents.context import Principal
 from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, Loop, first_state
 from workbench.agents.run import Run
+from workbench.agents.studio import Assignment, Studio
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.keys import escape
 from workbench.errors import BadInput, CallConflict, NoCode
@@ -49,6 +50,7 @@ class Runs:
     """The runs of a bench: `runs[id]`, iteration (oldest first), `find`."""
 
     def __init__(self, runtime: Runtime, agents: dict[str, Agent]) -> None:
+        self.studio = Studio(runtime, agents)
         self._runtime = runtime
         self._agents = agents
         self._runs: MutableMapping[str, Run] = WeakValueDictionary()
@@ -188,16 +190,7 @@ class Runs:
                 if message["type"] == "ask" and state["status"] not in FINAL:
                     of = self._run(id, name)  # kept while it works, so that who asks for the run finds this one
                     live = of.begin()
-                    state = await Loop(
-                        ctx,
-                        agent,
-                        message,
-                        run=id,
-                        live=live,
-                        home=self._runtime.home,
-                        clock=self._runtime.clock,
-                        requests=self._runtime.requests,
-                    ).carry_out()
+                    state = await Loop(ctx, self.studio, Assignment.of(id, agent, message), live).carry_out()
                 elif message["type"] == "cancel" and state["status"] not in FINAL:
                     state = {
                         **state,

@@ -1,0 +1,75 @@
+"""The studio: what all agent runs of one bench share, and what one run is about.
+
+- A `Studio` is made once, by the bench's runs; whatever a run needs of its surroundings it finds there by name.
+- An `Assignment` is read from the message that begins a run, so it is the same in every life of the run.
+
+Knows nothing of turns, calls or views.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.context import Principal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workbench.agents.agent import Agent
+    from workbench.clock import Clock
+    from workbench.durable.requests import Requests
+    from workbench.durable.runtime import Runtime
+    from workbench.loop import Home
+
+__all__ = ["Assignment", "Studio"]
+
+
+class Studio:
+    """What the runs of one bench have in common."""
+
+    def __init__(self, runtime: Runtime, agents: dict[str, Agent]) -> None:
+        self.runtime = runtime
+        self.agents = agents
+
+    @property
+    def home(self) -> Home:
+        """The loop that everything runs on."""
+        return self.runtime.home
+
+    @property
+    def clock(self) -> Clock:
+        """The time of the bench."""
+        return self.runtime.clock
+
+    @property
+    def requests(self) -> Requests:
+        """What runs ask of people."""
+        return self.runtime.requests
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What one run is about: its id, who carries it out, for whom, in which conversation, and the message itself."""
+
+    run: str
+    agent: Agent
+    principal: Principal
+    conversation: str
+    message: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, run: str, agent: Agent, message: Mapping[str, Any]) -> Assignment:
+        """What the message that began a run says."""
+        return cls(
+            run=run,
+            agent=agent,
+            principal=Principal(**message.get("principal", {})),
+            conversation=message.get("conversation") or run,
+            message=message,
+        )
+
+    @property
+    def request(self) -> str:
+        """What was asked, in words."""
+        return str(self.message["text"])
