@@ -30,7 +30,7 @@ from typing import Any
 from disk import raw_commits
 from options import parsed, parser_of, write_json
 from report import Bar, Figure, as_data, as_table
-from shape import shape_messages
+from shape import shape_messages, shape_recovery
 
 from workbench.bench import Workbench
 from workbench.durable.definition import durable
@@ -223,7 +223,8 @@ class Run:
         self.place = place
         self.loads = [(figure, load) for figure, load in FIGURES if only in figure.name]
         self.lag = Figure("loop lag p99, 100 at once", "ms", bar=Bar(5, at_most=True))
-        self.recovery = Figure("1,000 instances: claimed and loaded", "ms", bar=Bar(100, at_most=True))
+        self.recovery = Figure("1,000 instances: claimed and loaded", "ms", bar=Bar(100, at_most=True), shape=14.7)
+        self.recovery_shape = Figure("the shape of the recovery", "ms")
         self.limits = {name: Figure(f"raw SQLite, WAL, {name}", "commit/s") for name in (FULL, NORMAL)}
         self.shapes = {
             figure.name: Figure(f"the shape of {figure.name}", figure.unit, figure.raw) for figure, _ in self.loads
@@ -235,7 +236,7 @@ class Run:
         for figure, load in self.loads:
             self._in_a_fresh_directory(lambda place, figure=figure, load=load: self._measure(place, figure, load))
         if self.recovers:
-            self._in_a_fresh_directory(lambda place: self.recovery.add(recovery(place)))
+            self._in_a_fresh_directory(self._recover)
 
     def _measure(self, place: Path, figure: Figure, load: Load) -> None:
         assert figure.raw is not None
@@ -254,6 +255,13 @@ class Run:
         if load == Load(MANY, 100):
             self.lag.add(found["lag"])
 
+    def _recover(self, place: Path) -> None:
+        before = shape_recovery(place, INSTANCES)
+        took = recovery(place)
+        shape = mean([before, shape_recovery(place, INSTANCES)])
+        self.recovery_shape.add(shape)
+        self.recovery.add(took, shape=shape)
+
     def _in_a_fresh_directory(self, measure: Callable[[Path], Any]) -> None:
         with tempfile.TemporaryDirectory(prefix="workbench-bench-", dir=self.place) as directory:
             measure(Path(directory))
@@ -261,7 +269,7 @@ class Run:
     def figures(self) -> list[Figure]:
         """What was measured, the limits first."""
         rates = [one for figure, _ in self.loads for one in (self.shapes[figure.name], figure)]
-        all_of_them = [*self.limits.values(), *rates, self.lag, self.recovery]
+        all_of_them = [*self.limits.values(), *rates, self.lag, self.recovery_shape, self.recovery]
         return [figure for figure in all_of_them if figure.rounds]
 
 

@@ -71,12 +71,20 @@ class Figure:
     @property
     def raw_bar(self) -> Bar | None:
         """The bar as a ratio to the raw limit."""
-        return Bar(self.bar.value / REFERENCE[self.raw]) if self.bar is not None and self.raw is not None else None
+        return (
+            Bar(self.bar.value / REFERENCE[self.raw], self.bar.at_most)
+            if self.bar is not None and self.raw is not None
+            else None
+        )
 
     @property
     def shape_bar(self) -> Bar | None:
         """The bar as a share of the shape."""
-        return Bar(self.bar.value / self.shape) if self.bar is not None and self.shape is not None else None
+        return (
+            Bar(self.bar.value / self.shape, self.bar.at_most)
+            if self.bar is not None and self.shape is not None
+            else None
+        )
 
 
 def as_table(figures: list[Figure]) -> str:

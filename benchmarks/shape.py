@@ -7,6 +7,7 @@ moves with the disk, the processor and the neighbours as the real thing does.
 - `thread`: one writer thread, everything that waits shares its next transaction.
 - Inline: what one turn of the loop asked for is one transaction on the loop's thread; better for one process alone
   where a commit is quick.
+- Recovery: every instance is claimed, and its state, its waiting messages and their steps are read, in one transaction.
 
 Knows nothing of the workbench.
 """
@@ -24,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-__all__ = ["shape_messages"]
+__all__ = ["shape_messages", "shape_recovery"]
 
 TABLES = """
     CREATE TABLE keys (key TEXT PRIMARY KEY, epoch INT, cursor INT, last_seq INT, state TEXT) WITHOUT ROWID;
@@ -36,10 +37,14 @@ APPEND = "INSERT INTO log VALUES (?, ?, ?)"
 EPOCH = "SELECT epoch FROM keys WHERE key = ?"
 STEP = "INSERT INTO steps VALUES (?, ?, ?, ?)"
 COMMIT = "UPDATE keys SET cursor = ?, state = ? WHERE key = ? AND epoch = 1"
+CLAIM = "UPDATE keys SET epoch = epoch + 1 WHERE key = ? AND epoch = 1 RETURNING cursor, state"
+WAITING = "SELECT seq, message FROM log WHERE key = ? AND seq > ? ORDER BY seq"
+STEPS = "SELECT place, result FROM steps WHERE key = ? AND seq = ?"
 DROP_MESSAGE = "DELETE FROM log WHERE key = ? AND seq <= ?"
 DROP_STEPS = "DELETE FROM steps WHERE key = ? AND seq <= ?"
 MESSAGE = json.dumps({"line": "x" * 90})
 RESULT = json.dumps("done")
+LINES = [f"{number:02d} ".ljust(90, "x") for number in range(10)]
 
 Write = Callable[[sqlite3.Connection], Any]
 
@@ -52,12 +57,46 @@ def shape_messages(
     return asyncio.run(_measure(path, synchronous, processes, steps, seconds, thread))
 
 
-async def _measure(path: Path, synchronous: str, processes: int, steps: int, seconds: float, thread: bool) -> float:
+def shape_recovery(directory: Path, instances: int) -> float:
+    """Milliseconds to claim and load `instances`, each of which has a state, a message in hand, and one step of it."""
+    connection = _opened(directory / f"shape-recovery-{time.monotonic_ns()}.db", "FULL", instances)
+    state = json.dumps({"count": 1, "lines": LINES})
+    connection.execute("BEGIN IMMEDIATE")
+    for name in map(str, range(instances)):
+        _commit(name, _append(name, connection), state, connection)
+        _step(name, _append(name, connection), 0, connection)
+    connection.execute("COMMIT")
+    began = time.perf_counter()
+    connection.execute("BEGIN IMMEDIATE")
+    loaded = [_take_up(str(name), connection) for name in range(instances)]
+    connection.execute("COMMIT")
+    took = time.perf_counter() - began
+    connection.close()
+    if any((state["count"], len(waiting), len(steps)) != (1, 1, 1) for state, waiting, steps in loaded):
+        raise SystemExit("the shape of a recovery loaded something else than was left")
+    return took * 1e3
+
+
+def _take_up(key: str, sql: sqlite3.Connection) -> tuple[Any, list[Any], list[Any]]:
+    cursor, state = sql.execute(CLAIM, (key,)).fetchone()
+    waiting = [(seq, json.loads(message)) for seq, message in sql.execute(WAITING, (key, cursor))]
+    steps = [(place, json.loads(result)) for place, result in sql.execute(STEPS, (key, waiting[0][0]))]
+    return json.loads(state), waiting, steps
+
+
+def _opened(path: Path, synchronous: str, processes: int) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.executescript(TABLES)
+    connection.execute("BEGIN IMMEDIATE")
     connection.executemany("INSERT INTO keys VALUES (?, 1, 0, 0, '')", [(str(name),) for name in range(processes)])
+    connection.execute("COMMIT")
+    return connection
+
+
+async def _measure(path: Path, synchronous: str, processes: int, steps: int, seconds: float, thread: bool) -> float:
+    connection = _opened(path, synchronous, processes)
     writer = Group(connection) if thread else Inline(connection)
     began = time.perf_counter()
     counts = await asyncio.gather(*(_process(writer, str(name), steps, began + seconds) for name in range(processes)))
@@ -68,13 +107,13 @@ async def _measure(path: Path, synchronous: str, processes: int, steps: int, sec
 
 
 async def _process(writer: Inline, key: str, steps: int, until: float) -> int:
-    count, lines = 0, [f"{number:02d} ".ljust(90, "x") for number in range(10)]
+    count = 0
     while time.perf_counter() < until:
         seq = await writer.put(partial(_append, key))
         for place in range(steps):
             await writer.put(partial(_step, key, seq, place))
         count += 1
-        await writer.put(partial(_commit, key, seq, json.dumps({"count": count, "lines": lines})))
+        await writer.put(partial(_commit, key, seq, json.dumps({"count": count, "lines": LINES})))
     return count
 
 
