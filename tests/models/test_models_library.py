@@ -90,7 +90,7 @@ async def test_a_stream_that_ends_early_is_no_answer(chunk):
 async def test_an_answer_without_usage_is_still_an_answer():
     turn, _, _ = await asked(Answer([text("Hello"), text("", "stop")]))
 
-    assert (turn.text, turn.input_tokens) == ("Hello", 0)
+    assert (turn.text, turn.input_tokens, turn.tokens) == ("Hello", None, None)
 
 
 async def test_a_broken_connection_is_told_apart():

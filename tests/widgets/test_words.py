@@ -25,6 +25,20 @@ def test_an_unknown_price_is_never_zero() -> None:
     ]
 
 
+def test_what_nobody_reported_is_said_to_be_that() -> None:
+    none = {"model_calls": 2, "input_tokens": None, "output_tokens": None, "cost_microdollars": None}
+    some = {"model_calls": 2, "input_tokens": 1284, "output_tokens": 212, "cost_microdollars": 42_100}
+
+    for usage, lacking, tokens, cost in (
+        (none, 2, "not reported", "no price"),
+        (some, 1, "at least 1,284 in, 212 out", "at least $0.042"),
+        (some, 0, "1,284 in, 212 out", "$0.042"),
+        ({**none, "model_calls": 0}, 0, "0 in, 0 out", "no price"),
+    ):
+        counted = {**usage, "unreported": lacking, "unpriced": lacking}
+        assert (words.tokens(counted), words.spent(counted)) == (tokens, cost)
+
+
 def test_arguments_read_as_code() -> None:
     assert words.arguments({"order_id": "A-1", "limit": 3, "deep": [None]}) == 'order_id="A-1", limit=3, deep=[null]'
 

@@ -64,7 +64,7 @@ function run(more: Partial<RunView>): RunView {
     kind: "run", id: "run-7f3a", key: "run:run-7f3a", agent: "support", model: "offline", status: "running", alive: true, killed_at: null, killed_by: null,
     elsewhere: null, now: at(14), request: String(you.text), began_at: START, ended_at: null,
     lives: [{ epoch: 1, began_at: START, ended_at: null, how: null, by: null }],
-    usage: { model_calls: 2, input_tokens: 1284, output_tokens: 212, cost_microdollars: null },
+    usage: { model_calls: 2, input_tokens: 1284, output_tokens: 212, cost_microdollars: null, unreported: 0, unpriced: 0 },
     budget: { used: 1496, limit: 20_000, unit: "tokens" },
     now_line: { tone: "plain", shape: "running", strong: "", text: "", action: null },
     rows: [], recovery: [], output: [], result: null, error: null, committed: 17, uncommitted: 0,
@@ -96,7 +96,7 @@ const cancelled = call("t2.1", "cancel_order", { order_id: "A-1002" }, {
 
 export const streaming = run({
   now: at(31),
-  usage: { model_calls: 3, input_tokens: 2610, output_tokens: 298, cost_microdollars: null },
+  usage: { model_calls: 3, input_tokens: 2610, output_tokens: 298, cost_microdollars: null, unreported: 0, unpriced: 0 },
   budget: { used: 2908, limit: 20_000, unit: "tokens" },
   rows: [
     you, turn1, ...looks, turn2, refunded, cancelled,
@@ -134,7 +134,7 @@ export const recovered = run({
     { epoch: 1, began_at: START, ended_at: at(14), how: "killed", by: "you" },
     { epoch: 2, began_at: at(21), ended_at: at(35), how: "done", by: null },
   ],
-  usage: { model_calls: 3, input_tokens: 2020, output_tokens: 304, cost_microdollars: null },
+  usage: { model_calls: 3, input_tokens: 2020, output_tokens: 304, cost_microdollars: null, unreported: 0, unpriced: 0 },
   budget: { used: 2324, limit: 20_000, unit: "tokens" },
   now_line: { tone: "plain", shape: "completed", strong: "Completed at 14:03:06", text: "after 1 kill. No model call and no finished step was repeated.", action: null },
   rows: [
@@ -175,7 +175,7 @@ export const failed = run({
     }),
   ],
   actions: [], committed: 19,
-  usage: { model_calls: 2, input_tokens: 18_120, output_tokens: 912, cost_microdollars: 42_100 },
+  usage: { model_calls: 2, input_tokens: 18_120, output_tokens: 912, cost_microdollars: 42_100, unreported: 0, unpriced: 0 },
   budget: { used: 19_032, limit: 20_000, unit: "tokens" },
 });
 

@@ -113,6 +113,16 @@ export interface RecoveryGroup {
   parts: { part: string; has: string; does: string }[];
 }
 
+/** What the models were asked; null where nobody reported a figure. */
+export interface Usage {
+  model_calls: number;
+  input_tokens: number | null;
+  output_tokens: number | null;
+  cost_microdollars: number | null;
+  unreported: number;
+  unpriced: number;
+}
+
 export interface RunView {
   kind: "run";
   id: string;
@@ -129,7 +139,7 @@ export interface RunView {
   began_at: number;
   ended_at: number | null;
   lives: Life[];
-  usage: { model_calls: number; input_tokens: number; output_tokens: number; cost_microdollars: number | null };
+  usage: Usage;
   budget: { used: number; limit: number; unit: string } | null;
   now_line: NowLine;
   rows: Row[];

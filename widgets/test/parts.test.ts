@@ -2,12 +2,20 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { makeAxis, scaleFor } from "../src/parts/axis";
 import { fieldsOf, inField, parsed, problemOf, typed } from "../src/parts/schema";
-import { argumentsLine, cost, elapsed, json, size, tail, took, visible } from "../src/parts/words";
+import { argumentsLine, cost, elapsed, json, size, spent, tail, tokens, took, visible } from "../src/parts/words";
 import type { Json, Span } from "../src/types";
 
 const done = (from: number, to: number): Span => ({ began_at: from, ended_at: to, how: "done" });
 
 describe("words", () => {
+  test("say what nobody reported as that, and never as zero", () => {
+    const none = { model_calls: 2, input_tokens: null, output_tokens: null, cost_microdollars: null, unreported: 2, unpriced: 2 };
+    const some = { ...none, input_tokens: 1284, output_tokens: 212, cost_microdollars: 42_100, unreported: 1, unpriced: 1 };
+    assert.deepEqual([tokens(none), spent(none)], ["not reported", "no price"]);
+    assert.deepEqual([tokens(some), spent(some)], ["at least 1,284 in, 212 out", "at least $0.042"]);
+    assert.equal(tokens({ ...none, model_calls: 0, unreported: 0, unpriced: 0 }), "0 in, 0 out");
+  });
+
   test("say durations and money as LOOK does", () => {
     assert.deepEqual([0.041, 1.94, 59.96, 4325].map(took), ["41 ms", "1.9 s", "0:59", "1:12:05"]);
     assert.deepEqual([elapsed(41), elapsed(4325)], ["0:41", "1:12:05"]);

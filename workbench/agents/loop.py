@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.calls import ToolCalls
 from workbench.agents.context import Stopped
+from workbench.agents.usage import no_usage, with_turn
 from workbench.durable.requests import PENDING
 from workbench.errors import AlreadyDecided, ModelFailed, RunFailed, WorkbenchError
 from workbench.models.messages import tool_results_message, user_message
@@ -50,7 +51,7 @@ def first_state(agent: str, request: str) -> dict[str, Any]:
         "calls": {},
         "output": None,
         "error": None,
-        "usage": {"model_calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_microdollars": None},
+        "usage": no_usage(),
         "ended_at": None,
     }
 
@@ -144,16 +145,7 @@ class Loop:
                     raise
 
     def _count(self, turn: Turn) -> None:
-        usage = self._state["usage"]
-        cost = usage["cost_microdollars"]
-        if turn.cost_microdollars is not None:
-            cost = (cost or 0) + turn.cost_microdollars
-        self._state["usage"] = {
-            "model_calls": usage["model_calls"] + 1,
-            "input_tokens": usage["input_tokens"] + turn.input_tokens,
-            "output_tokens": usage["output_tokens"] + turn.output_tokens,
-            "cost_microdollars": cost,
-        }
+        self._state["usage"] = with_turn(self._state["usage"], turn)
 
     def _streamed(self, number: int, delta: str) -> None:
         self._live.text[number] = self._state["text"] = self._live.text.get(number, "") + delta

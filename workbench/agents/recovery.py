@@ -27,9 +27,7 @@ def recovery(facts: Facts) -> list[RecoveryGroup]:
     turns = facts.turns()
     replayed = len(turns)
     if turns:
-        groups["replayed"].append(
-            _turns(len(turns), sum(turn.input_tokens + turn.output_tokens for _, _, turn in turns))
-        )
+        groups["replayed"].append(_turns(len(turns), sum(turn.tokens or 0 for _, _, turn in turns)))
     for number, _, turn in turns:
         for position, call in enumerate(turn.calls):
             replayed += _call(facts, branch_of(number, position), call.tool, groups)

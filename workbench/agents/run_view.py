@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from workbench.agents.nowline import now_line
 from workbench.agents.recovery import recovery
 from workbench.agents.transcript import rows
+from workbench.agents.usage import no_usage, with_turn
 
 if TYPE_CHECKING:
     from workbench.agents.facts import Facts
@@ -56,14 +57,10 @@ def _life(facts: Facts, index: int) -> Life:
 
 
 def _usage(facts: Facts) -> Usage:
-    turns = [turn for _, _, turn in facts.turns()]
-    costs = [turn.cost_microdollars for turn in turns if turn.cost_microdollars is not None]
-    return {
-        "model_calls": len(turns),
-        "input_tokens": sum(turn.input_tokens for turn in turns),
-        "output_tokens": sum(turn.output_tokens for turn in turns),
-        "cost_microdollars": sum(costs) if costs else None,
-    }
+    usage = no_usage()
+    for _, _, turn in facts.turns():
+        usage = with_turn(usage, turn)
+    return usage
 
 
 def _actions(facts: Facts) -> list[Action]:

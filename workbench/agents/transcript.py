@@ -61,7 +61,7 @@ def _turn(facts: Facts, number: int, record: StepRecord, turn: Turn) -> MessageR
         "who": facts.agent,
         "turn": number,
         "text": turn.text,
-        "tokens": (turn.input_tokens + turn.output_tokens) or None,
+        "tokens": turn.tokens,
         "streaming": False,
         "replayed": facts.replayed(record),
         "spans": spans + _replays(facts, record),

@@ -52,12 +52,17 @@ class NowLine(TypedDict):
 
 
 class Usage(TypedDict):
-    """What the models were asked. `cost_microdollars` is None where no price is known: "no price", never 0."""
+    """What the models were asked. Tokens are None where none was reported, the cost where no price is known: never 0.
+
+    `unreported` turns came without tokens and `unpriced` ones without a price: what there is, is then the least.
+    """
 
     model_calls: int
-    input_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
     cost_microdollars: int | None
+    unreported: int
+    unpriced: int
 
 
 class Life(TypedDict):

@@ -45,8 +45,8 @@ def failed(message: str, kind: str, retryable: bool, **fields: object) -> ModelF
     defaults: Mapping[str, object] = {
         "status": None,
         "retry_after": None,
-        "input_tokens": 0,
-        "output_tokens": 0,
+        "input_tokens": None,
+        "output_tokens": None,
         "cost_microdollars": None,
     }
     return ModelFailed(message, kind=kind, retryable=retryable, **{**defaults, **fields})

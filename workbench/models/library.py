@@ -79,14 +79,14 @@ class LibraryModel:
 
     def _turn(self, response: ModelResponse, request: Request) -> Turn:
         message = stored(_settled(response, request))
-        usage = response.usage
+        usage = None if response.usage.unmeasured_requests else response.usage
         turn = Turn.of(
             message,
             model=response.model_name or self.name,
             finish=response.finish_reason or _details(response).get("finish_reason"),
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cost_microdollars=_cost(response),
+            input_tokens=None if usage is None else usage.input_tokens,
+            output_tokens=None if usage is None else usage.output_tokens,
+            cost_microdollars=None if usage is None else _cost(response),
         )
         _refuse_unusable(turn, response, self.name)
         return turn

@@ -47,8 +47,8 @@ class Request:
 class Turn:
     """One answer of a model. `message` is the stored message; text, thinking and calls are read from it.
 
-    `cost_microdollars` is None where no price is known. `finish` is why it stopped: stop, length, tool_call, …, or None
-    when unsaid.
+    Tokens are None where the provider reported none, `cost_microdollars` where no price is known: never 0 for want of
+    a figure. `finish` is why it stopped: stop, length, tool_call, …, or None when unsaid.
     """
 
     message: dict[str, Any]
@@ -56,8 +56,8 @@ class Turn:
     thinking: str
     calls: list[Call]
     finish: str | None
-    input_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
     cost_microdollars: int | None
     model: str
 
@@ -68,8 +68,8 @@ class Turn:
         *,
         model: str,
         finish: str | None = None,
-        input_tokens: int = 0,
-        output_tokens: int = 0,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
         cost_microdollars: int | None = None,
     ) -> Turn:
         """The turn that a stored message is."""
@@ -95,6 +95,13 @@ class Turn:
             "output_tokens": self.output_tokens,
             "cost_microdollars": self.cost_microdollars,
         }
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens in and out together, or None where the provider reported none."""
+        if self.input_tokens is None and self.output_tokens is None:
+            return None
+        return (self.input_tokens or 0) + (self.output_tokens or 0)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Turn:

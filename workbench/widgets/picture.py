@@ -78,8 +78,8 @@ def _run(view: Mapping[str, Any]) -> Picture:
     facts = [
         ("Elapsed", words.elapsed(until - view["began_at"])),
         ("Model calls", words.count(usage["model_calls"])),
-        ("Tokens", f"{words.count(usage['input_tokens'])} in, {words.count(usage['output_tokens'])} out"),
-        ("Cost", words.cost(usage["cost_microdollars"])),
+        ("Tokens", words.tokens(usage)),
+        ("Cost", words.spent(usage)),
     ]
     if budget := view["budget"]:
         facts.append(("Budget", f"{words.count(budget['used'])} of {words.count(budget['limit'])} {budget['unit']}"))

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
-__all__ = ["arguments", "clock", "cost", "count", "elapsed", "moment", "plural", "short", "took"]
+__all__ = ["arguments", "clock", "cost", "count", "elapsed", "moment", "plural", "short", "spent", "tokens", "took"]
 
 WIDTH = 80
 DOTS = "••••••"
@@ -65,6 +65,20 @@ def cost(microdollars: int | None) -> str:
         return "no price"
     dollars = microdollars / 1_000_000
     return f"${dollars:.3f}" if dollars < 1 else f"${dollars:,.2f}"
+
+
+def tokens(usage: Mapping[str, Any]) -> str:
+    """Tokens in and out; "not reported" where no turn came with a figure, the least where some did not."""
+    if usage["unreported"] and usage["input_tokens"] is None:
+        return "not reported"
+    least = "at least " if usage["unreported"] else ""
+    return f"{least}{count(usage['input_tokens'] or 0)} in, {count(usage['output_tokens'] or 0)} out"
+
+
+def spent(usage: Mapping[str, Any]) -> str:
+    """The cost of all turns; the least that it can be where some have no price."""
+    priced = usage["cost_microdollars"] is not None
+    return ("at least " if priced and usage["unpriced"] else "") + cost(usage["cost_microdollars"])
 
 
 def arguments(args: dict[str, Any], secret: Collection[str] = ()) -> str:

@@ -1,6 +1,6 @@
 // Words for numbers, times and values; the twin of workbench/widgets/words.py, with local clock times.
 
-import type { Json } from "../types";
+import type { Json, Usage } from "../types";
 
 /** How long something took: 41 ms, 1.9 s, 1:12. Nothing for null. */
 export function took(seconds: number | null): string {
@@ -43,6 +43,17 @@ export function cost(microdollars: number | null): string {
   if (microdollars === null) return "no price";
   const dollars = microdollars / 1_000_000;
   return dollars < 1 ? `$${dollars.toFixed(3)}` : `$${dollars.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
+/** Tokens in and out; "not reported" where no turn came with a figure, the least where some did not. */
+export function tokens(usage: Usage): string {
+  if (usage.unreported > 0 && usage.input_tokens === null) return "not reported";
+  return `${usage.unreported > 0 ? "at least " : ""}${count(usage.input_tokens ?? 0)} in, ${count(usage.output_tokens ?? 0)} out`;
+}
+
+/** The cost of all turns; the least that it can be where some have no price. */
+export function spent(usage: Usage): string {
+  return (usage.cost_microdollars !== null && usage.unpriced > 0 ? "at least " : "") + cost(usage.cost_microdollars);
 }
 
 /** A size: 812 bytes, 1.2 kB, 5.0 MB. */

@@ -9,7 +9,7 @@ import { KeyList, useKeys } from "../parts/keys";
 import { useConnection, useFolds, useSecond } from "../parts/live";
 import { Said } from "../parts/said";
 import { Drawing, Status } from "../parts/shapes";
-import { capital, clock, cost, count, elapsed, plural, visible } from "../parts/words";
+import { capital, clock, count, elapsed, plural, spent, tokens, visible } from "../parts/words";
 import type { Action, RunView } from "../types";
 import { Recovery } from "./recovery";
 import { Timeline } from "./timeline";
@@ -143,10 +143,10 @@ function Facts({ view, until }: { view: RunView; until: number }): JSX.Element {
         {count(usage.model_calls)}
       </Fact>
       <Fact label="Tokens" width={152}>
-        {count(usage.input_tokens)} in, {count(usage.output_tokens)} out
+        {tokens(usage)}
       </Fact>
       <Fact label="Cost" width={84}>
-        {cost(usage.cost_microdollars)}
+        {spent(usage)}
       </Fact>
       {budget !== null && (
         <Fact label="Budget">
