@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -62,6 +63,19 @@ class Agent:
     def model_name(self) -> str:
         """How people call the model, without loading it."""
         return self._given if isinstance(self._given, str) else self._given.name
+
+    def but(self, name: str | None = None, **changes: Any) -> Agent:
+        """This agent with another name, or with what is given of `tools`, `instructions`, `model` and the others.
+
+        Raises: BadInput, TypeError as making an agent does.
+        """
+        given = Agent(self.name if name is None else name, **changes)
+        other = copy.copy(self)
+        for attribute in ("name", *(changes.keys() - {"model"})):
+            setattr(other, attribute, getattr(given, attribute))
+        if "model" in changes:
+            other._given, other._model = given._given, given._model
+        return other
 
     def specs(self) -> list[ToolSpec]:
         """The tools as a model is told of them."""

@@ -103,7 +103,9 @@ class Facts:
     def later(self, record: StepRecord) -> list[Activation]:
         """The lives that used a record of a life before them; those that came after the end used none."""
         end = self.state.get("ended_at")
-        return [life for life in self.lives if 0 < record.epoch < life.epoch and (end is None or life.began_at <= end)]
+        first = 0 if "fork" in self.message else 1  # what a fork shares was written before its first life
+        lives = self.lives if record.epoch >= first else []
+        return [life for life in lives if record.epoch < life.epoch and (end is None or life.began_at <= end)]
 
 
 def call_of(branch: str) -> str:

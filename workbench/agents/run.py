@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approvals import Approval, approval_view, is_of_a_tool
 from workbench.agents.facts import Facts
+from workbench.agents.forking import fork_words, forked_from
 from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, first_state
 from workbench.agents.run_view import run_view
@@ -37,6 +38,7 @@ from workbench.plain import decode
 from workbench.process.handle import ENDED
 
 if TYPE_CHECKING:
+    from workbench.agents.studio import Studio
     from workbench.agents.views import RunView
     from workbench.durable.process import DurableProcess
     from workbench.durable.runtime import Runtime
@@ -53,7 +55,9 @@ PATIENCE = 5.0
 class Run(Shown):
     """A run. `id`, `key`, `agent`, `process` (the durable process below it)."""
 
-    def __init__(self, runtime: Runtime, process: DurableProcess, id: str, agent: str, model: str, live: Live) -> None:
+    def __init__(
+        self, runtime: Runtime, process: DurableProcess, id: str, agent: str, model: str, live: Live, studio: Studio
+    ) -> None:
         self.id = id
         self.key = process.key
         self.agent = agent
@@ -61,6 +65,7 @@ class Run(Shown):
         self.process = process
         self.live = live
         self._runtime = runtime
+        self._studio = studio
         self._cut: frozenset[Address] = frozenset()
         self._first: tuple[dict[str, Any], float] | None = None
 
@@ -331,6 +336,25 @@ class Run(Shown):
                 f"run {self.id!r} stopped before the cancel was in its journal; cancel it again", run=self.id
             ) from error
 
+    async def fork(
+        self, before: int | str | None = None, *, edit: Mapping[str, Any] | None = None, id: str | None = None
+    ) -> Run:
+        """A new run that shares everything before a step of this one, and goes its own way from there.
+
+        `before` is a turn (2 or "t2"), a call ("t2.0") or a step of a call ("t2.0/charge"); left out, it is right
+        behind what is edited last. `edit` changes what is shared: `request`, `instructions`, `model` (a provider
+        string), `agent`, what the model said in a turn ("t1": as in a script), what a call gave ("t1.0": a value, or
+        an exception to raise). Nothing before the step runs again; approvals decided there are not asked again. The
+        fork is there whole or not at all, and `id` makes it idempotent. `forked_from` says what was saved.
+        Raises: BadInput naming what there is to fork before or to edit, NotPlain, NoCode, CallConflict.
+        """
+        return await self._studio.forks.fork(self, before, edit, id)
+
+    @property
+    def forked_from(self) -> dict[str, Any] | None:
+        """What this run was forked from: `of`, `before`, `edited`, `with`, `at`, `saved`; None for one begun anew."""
+        return forked_from(self.facts().message)
+
     def _tell(self) -> None:
         self.process.states.tell()
         self.live.changes.tell()
@@ -420,4 +444,6 @@ class Run(Shown):
         if self.gone:
             return f"<Run {self.id} of {self.agent}: its bench is closed>"
         killed = "" if self.alive else ", killed" if self.process.held_by else ", cut off"
-        return f"<Run {self.id} of {self.agent}: {self.status}{killed}>"
+        fork = self.forked_from
+        origin = f", {fork_words(fork)}" if fork is not None else ""
+        return f"<Run {self.id} of {self.agent}: {self.status}{killed}{origin}>"

@@ -26,7 +26,7 @@ def run_view(facts: Facts) -> RunView:
         "id": facts.id,
         "key": facts.key,
         "agent": facts.agent,
-        "model": facts.model,
+        "model": facts.message.get("fork", {}).get("with", {}).get("model", facts.model),
         "status": facts.status,
         "alive": facts.alive or facts.final,
         "killed_at": life.ended_at if life is not None and not facts.alive and not facts.final else None,

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from workbench.agents.context import Principal
+from workbench.agents.forking import Forks, agents_among
 from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, Loop, first_state
 from workbench.agents.run import Run
+from workbench.agents.stored import AGENT, run_key
 from workbench.agents.studio import Assignment, Studio
 from workbench.durable.definition import DurableDefinition
-from workbench.durable.keys import escape
 from workbench.errors import BadInput, CallConflict, NoCode
 from workbench.given import named
 from workbench.plain import decode, encode
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEDULED", "Runs"]
 
-AGENT = "agent:"
 IDLE = 60.0
 """Seconds after which a run that has ended, and that nobody looks at, leaves memory; the store has it."""
 SCHEDULED = "run"
@@ -51,6 +51,7 @@ class Runs:
 
     def __init__(self, runtime: Runtime, agents: dict[str, Agent]) -> None:
         self.studio = Studio(runtime, agents)
+        self.studio.forks = Forks(runtime, agents_among(agents, self.add), self.__getitem__)
         self._runtime = runtime
         self._agents = agents
         self._runs: MutableMapping[str, Run] = WeakValueDictionary()
@@ -103,7 +104,7 @@ class Runs:
 
     def _known(self, id: str, agent: Agent, request: str) -> Run | None:
         """The run that has this id, if it is the same. Raises: CallConflict."""
-        key = _key(id)
+        key = run_key(id)
         infos = self._runtime.store.keys_now(key=key)
         if not infos or not infos[0].definition:
             return None
@@ -132,7 +133,7 @@ class Runs:
         )
 
     def __getitem__(self, id: str) -> Run:
-        infos = self._runtime.store.keys_now(key=_key(named("a run", id)))
+        infos = self._runtime.store.keys_now(key=run_key(named("a run", id)))
         if not infos or not infos[0].definition.startswith(AGENT):
             raise NoCode(f"no run {id!r} in this store; bench.runs.find() lists them", name=id)
         return self._run(id, infos[0].definition.removeprefix(AGENT))
@@ -153,7 +154,7 @@ class Runs:
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and any(
-            info.definition.startswith(AGENT) for info in self._runtime.store.keys_now(key=_key(id))
+            info.definition.startswith(AGENT) for info in self._runtime.store.keys_now(key=run_key(id))
         )
 
     def find(self, *, status: str | None = None, agent: str | None = None, text: str | None = None) -> Table:
@@ -168,10 +169,10 @@ class Runs:
         run = self._runs.get(id)
         if run is None:
             definition = self._runtime.definitions.get(f"{AGENT}{agent}") or self._definition(agent)
-            process = self._runtime.handle(definition, _key(id), {"id": id})
+            process = self._runtime.handle(definition, run_key(id), {"id": id})
             known = self._agents.get(agent)
             model = known.model_name if known is not None else "no code here"
-            run = self._runs[id] = Run(self._runtime, process, id, agent, model, Live())
+            run = self._runs[id] = Run(self._runtime, process, id, agent, model, Live(), self.studio)
         if (owner := run.owner) is not None:
             run.process.follow(owner)
         return run
@@ -202,7 +203,7 @@ class Runs:
                 if reply is not None:
                     reply({"status": state["status"], "output": state["output"]})
 
-        return DurableDefinition(body, name=f"{AGENT}{name}", key=lambda args: _key(args["id"]), evict=IDLE)
+        return DurableDefinition(body, name=f"{AGENT}{name}", key=lambda args: run_key(args["id"]), evict=IDLE)
 
 
 def _check_request(request: object) -> None:
@@ -218,17 +219,13 @@ def _first_post(
     message = {"type": "ask", "text": request, "at": at, "principal": {"name": who.name, "channel": who.channel}}
     if conversation is not None:
         message["conversation"] = conversation
-    return Firing(_key(id), encode(message, "request"), FIRST, f"{AGENT}{agent}", encode({"id": id}))
+    return Firing(run_key(id), encode(message, "request"), FIRST, f"{AGENT}{agent}", encode({"id": id}))
 
 
 def _scheduled(target: dict[str, Any], name: str, at: float) -> Firing:
     """The run that a schedule begins at an instant: `morning@2026-03-29T07:00:00Z`."""
     instant = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds" if at.is_integer() else "milliseconds")
     return _first_post(f"{name}@{instant.replace('+00:00', 'Z')}", target["agent"], target["request"], at)
-
-
-def _key(id: str) -> str:
-    return f"run:{escape(id)}"
 
 
 def _id(info: KeyInfo) -> str | None:
@@ -238,7 +235,7 @@ def _id(info: KeyInfo) -> str | None:
     except BadInput:
         return None
     id = args.get("id") if type(args) is dict else None
-    return id if type(id) is str and _key(id) == info.key else None
+    return id if type(id) is str and run_key(id) == info.key else None
 
 
 def _fits(run: Run, status: str | None, agent: str | None, text: str | None) -> bool:

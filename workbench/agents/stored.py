@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.loop import first_state
+from workbench.durable.keys import escape
 from workbench.errors import BadInput
 from workbench.plain import decode
 
@@ -15,7 +16,15 @@ if TYPE_CHECKING:
     from workbench.agents.facts import Facts
     from workbench.store.glance import Activation, Entry
 
-__all__ = ["given_up", "killer", "read_history", "unreadable", "whole"]
+__all__ = ["AGENT", "given_up", "killer", "read_history", "run_key", "unreadable", "whole"]
+
+AGENT = "agent:"
+"""What the definition of a run begins with; the name of its agent follows."""
+
+
+def run_key(id: str) -> str:
+    """The key of the run with this id."""
+    return f"run:{escape(id)}"
 
 
 def whole(state: Any, agent: str) -> dict[str, Any] | None:

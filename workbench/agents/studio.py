@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from workbench.agents.agent import Agent
+    from workbench.agents.forking import Forks
     from workbench.clock import Clock
     from workbench.durable.requests import Requests
     from workbench.durable.runtime import Runtime
@@ -31,6 +32,8 @@ class Studio:
     def __init__(self, runtime: Runtime, agents: dict[str, Agent]) -> None:
         self.runtime = runtime
         self.agents = agents
+        self.forks: Forks
+        """Makes forks of the runs; filled by the runs, which it makes them among."""
 
     @property
     def home(self) -> Home:
@@ -63,7 +66,7 @@ class Assignment:
         """What the message that began a run says."""
         return cls(
             run=run,
-            agent=agent,
+            agent=_as_told(agent, message),
             principal=Principal(**message.get("principal", {})),
             conversation=message.get("conversation") or run,
             message=message,
@@ -73,3 +76,9 @@ class Assignment:
     def request(self) -> str:
         """What was asked, in words."""
         return str(self.message["text"])
+
+
+def _as_told(agent: Agent, message: Mapping[str, Any]) -> Agent:
+    """The agent with the instructions and the model that a fork was told to use, if it was."""
+    told = message.get("fork", {}).get("with")
+    return agent.but(**told) if told else agent

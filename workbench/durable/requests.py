@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from workbench.store.records import Record
     from workbench.store.store import Store
 
-__all__ = ["PENDING", "Request", "Requests"]
+__all__ = ["KIND", "PENDING", "Request", "Requests", "request_id"]
 
 KIND = "request"
+"""The kind of the rows that requests are."""
 log = logging.getLogger("workbench")
 PENDING = "pending"
 
@@ -71,11 +72,11 @@ class Requests:
 
     def knows(self, step_key: str) -> bool:
         """Whether the step of this key has made its request."""
-        return _id_of(step_key) in self._known
+        return request_id(step_key) in self._known
 
     async def ask(self, key: str, step_key: str, body: dict[str, Any]) -> Request:
         """Put the request unless it is there, and wait until it is decided."""
-        id = _id_of(step_key)
+        id = request_id(step_key)
         await self._store.put_record(KIND, id, key, encode(body, "request"), status=PENDING, at=self._clock.now())
         future: asyncio.Future[Request] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(id, []).append(future)
@@ -161,7 +162,8 @@ class Requests:
             self._waiting.pop(id, None)
 
 
-def _id_of(step_key: str) -> str:
+def request_id(step_key: str) -> str:
+    """The id of the request that the step of this key makes."""
     return "ap-" + hashlib.sha256(step_key.encode()).hexdigest()[:16]
 
 
