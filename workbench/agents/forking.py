@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.agents.agent import Agent
 from workbench.agents.calls import OUTCOME
@@ -22,6 +23,7 @@ from workbench.agents.edits import Edits
 from workbench.agents.fork_points import Point, Prefix
 from workbench.agents.loop import FIRST
 from workbench.agents.stored import AGENT, run_key
+from workbench.agents.usage import no_usage, with_turn
 from workbench.durable.keys import step_key
 from workbench.durable.requests import KIND, PENDING, request_id
 from workbench.errors import BadInput, CallConflict, NoCode
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Forks", "agents_among", "fork_words", "forked_from"]
 
+_FIGURES: tuple[Literal["input_tokens", "output_tokens", "cost_microdollars"], ...] = (
+    "input_tokens", "output_tokens", "cost_microdollars",
+)  # fmt: skip
 SEQ = 1
 """The number of the first message of a run."""
 LEFT_BEHIND = ("conversation", "parent")
@@ -193,16 +198,10 @@ class _Fork:
         return encode({**shared, "text": text, "at": shared.get("at", self.at) + self.later, "fork": fork}, "request")
 
     def _saved(self) -> dict[str, Any]:
-        """What the fork shares and so does not do again; the cost is None where no price is known."""
-        turns = [turn for number, turn in enumerate(self.source.prefix.turns, 1) if number <= self.point.turns]
-        costs = [turn.cost_microdollars for turn in turns if turn.cost_microdollars is not None]
-        return {
-            "turns": len(turns),
-            "calls": sum(1 for record in self.records if record.name == OUTCOME),
-            "input_tokens": sum(turn.input_tokens for turn in turns),
-            "output_tokens": sum(turn.output_tokens for turn in turns),
-            "cost_microdollars": sum(costs) if costs else None,
-        }
+        """What the fork shares and so does not do again; a figure is None where nobody reported it."""
+        usage = reduce(with_turn, self.source.prefix.turns[: self.point.turns], no_usage())
+        calls = sum(1 for record in self.records if record.name == OUTCOME)
+        return {"turns": usage["model_calls"], "calls": calls} | {name: usage[name] for name in _FIGURES}
 
     def _own(self, record: StepRecord) -> tuple[StepRecord, list[CopyRow]]:
         """A record as the fork's own, and the row of the request that it is the decision of, if it is one."""
@@ -243,8 +242,9 @@ _CALL: CopyRow = {
 def fork_words(fork: Mapping[str, Any]) -> str:
     """A fork in words: "forked from run-1 before t2, saved 1 turn, 2 calls, 812 tokens, $0.003"."""
     saved = fork["saved"]
-    tokens = saved["input_tokens"] + saved["output_tokens"]
-    parts = [_plural(saved["turns"], "turn"), _plural(saved["calls"], "call"), _plural(tokens, "token")]
+    parts = [_plural(saved["turns"], "turn"), _plural(saved["calls"], "call")]
+    if saved["input_tokens"] is not None or saved["output_tokens"] is not None:
+        parts.append(_plural((saved["input_tokens"] or 0) + (saved["output_tokens"] or 0), "token"))
     if saved["cost_microdollars"] is not None:
         parts.append(f"${saved['cost_microdollars'] / 1_000_000:.3f}")
     return f"forked from {fork['of']} before {fork['before']}, saved {', '.join(parts)}"
