@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.store.journal import Loaded, Logged
+from workbench.store.sqlite.ahead import Ahead, entry
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, bury, read_host, renew
 from workbench.store.sqlite.sound import guarded
@@ -33,7 +34,6 @@ PARKED = """
     ORDER BY e.seq
 """
 LAST_LIFE = "SELECT epoch, began_at, how FROM activations WHERE id = ?"
-WHO_WROTE = "SELECT prev, epoch, at FROM entries WHERE id = ? AND prev < id"
 LOST = "UPDATE activations SET how = 'lost', ended_at = ? WHERE id = ?"
 BEGAN = "INSERT INTO activations (id, prev, key, epoch, host, began_at, code) VALUES (?, ?, ?, ?, ?, ?, ?)"
 LIFE = "SELECT prev, epoch FROM activations WHERE id = ? AND prev < id"
@@ -71,21 +71,22 @@ def claim(key: str, member: Member, *, force: bool) -> Job[Host | None]:
     def job(ledger: Ledger) -> Host | None:
         known = ledger.make(key)
         (owner,) = ledger.sql(READ_OWNER, (known.id,)).fetchone()
-        return own(ledger, known, owner, member, force=force)
+        return own(ledger, known, owner, member, force=force, ahead=Ahead())
 
     return guarded(key, job)
 
 
-def own(ledger: Ledger, known: Known, owner: int | None, member: Member, *, force: bool) -> Host | None:
+def own(ledger: Ledger, known: Known, owner: int | None, member: Member, *, force: bool, ahead: Ahead) -> Host | None:
     """`claim`, inside a job that has read who the owner is."""
     if owner == member.slot:
         return None
-    if owner is not None and not force and (host := read_host(ledger.connection, member, owner, ledger.at)):
+    host = None if owner is None else ahead.host(ledger, member, owner)
+    if host is not None and not force:
         return host
-    if owner is not None and force and read_host(ledger.connection, member, owner, ledger.at):
+    if host is not None:
         life = ledger.sql(LAST_LIFE, (known.last_life,)).fetchone()
         _mark_lost(ledger, known, *life or NO_LIFE)  # taken, not dead: it is no life that was cut off
-    ledger.sql(OWN, (member.slot, known.id))
+    ledger.later(OWN, (member.slot, known.id))
     return None
 
 
@@ -114,7 +115,7 @@ def live(
     cut_off = _mark_lost(ledger, known, *life)
     before = known.last_life
     row = ledger.begin_life(known)
-    ledger.sql(BEGAN, (row, before, known.id, known.epoch, member.host.id, ledger.at, code))
+    ledger.later(BEGAN, (row, before, known.id, known.epoch, member.host.id, ledger.at, code))
     calls = ledger.sql(PARKED, (known.id, known.cursor)) if parked else ()
     open_calls = tuple(Logged(seq, unfold(ledger.connection, message), id) for seq, message, id in calls)
     return Loaded(known.epoch, stored.snapshot, stored.version, known.cursor, cut_off, open_calls)
@@ -124,19 +125,18 @@ def _mark_lost(ledger: Ledger, known: Known, epoch: int | None, began_at: float,
     if epoch is None or how is not None:
         return False
     wrote = [_last_wrote(ledger, end, epoch) for end in (known.last_message, known.last_work)]
-    ledger.sql(LOST, (max([began_at, *(at for at in wrote if at is not None)]), known.last_life))
+    ledger.later(LOST, (max([began_at, *(at for at in wrote if at is not None)]), known.last_life))
     return True
 
 
 def _last_wrote(ledger: Ledger, row: int, epoch: int) -> float | None:
     """When the life `epoch` wrote to a line last, walking back from `row` over what others wrote since."""
-    while found := ledger.sql(WHO_WROTE, (row,)).fetchone():
-        row, by, at = found
-        if by == epoch:
-            wrote: float = at
-            return wrote
-        if 0 < by < epoch:
+    while (found := entry(ledger, row)) is not None:
+        if found.epoch == epoch:
+            return found.at
+        if 0 < found.epoch < epoch:
             return None
+        row = found.prev
     return None
 
 

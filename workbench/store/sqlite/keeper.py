@@ -35,7 +35,7 @@ from workbench.store.sqlite.queue_keeper import SQLiteQueues
 from workbench.store.sqlite.schedules import SQLiteSchedules
 from workbench.store.sqlite.topic_keeper import SQLiteTopics
 from workbench.store.sqlite.upkeep import SQLiteUpkeep
-from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP, Job
+from workbench.store.sqlite.write import APPEND, BEGIN, COMMIT, JOB, STEP, Job
 from workbench.store.sqlite.writer import Writer
 
 if TYPE_CHECKING:
@@ -208,7 +208,9 @@ class SQLiteStore:
         self, key: str, definition: str, args: str, *, force: bool = False, code: str | None = None
     ) -> Awaitable[Begun]:
         """Register, claim and load, with what there is to do."""
-        return self._job(beginning.begin(checked(key), definition, args, self._member, force=force, code=code))
+        self._check()
+        job = beginning.begin(checked(key), definition, args, self._member, force=force, code=code)
+        return self._writer.put((BEGIN, key, job))
 
     def claim(self, key: str, *, force: bool = False) -> Awaitable[Host | None]:
         """Make this host the owner."""

@@ -16,10 +16,12 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
 from workbench.store.fencing import fenced
+from workbench.store.sqlite.ahead import Ahead, read_ahead
 from workbench.store.sqlite.blobs import INLINE, fold
 from workbench.store.sqlite.file import PATIENCE, gone, identity, is_busy
 from workbench.store.sqlite.hosts import renew
@@ -44,7 +46,7 @@ from workbench.store.sqlite.statements import (
     STATE,
 )
 from workbench.store.sqlite.states import keep
-from workbench.store.sqlite.write import APPEND, COMMIT, JOB, STEP
+from workbench.store.sqlite.write import APPEND, BEGIN, COMMIT, JOB, STEP
 
 if TYPE_CHECKING:
     from workbench.store.journal import Commit, StepRecord
@@ -98,6 +100,7 @@ class Ledger:
         self._now = now
         self._many = connection.executemany
         self._known: dict[str, Known] = {}
+        self.ahead: Ahead | None = None
         self._landed: tuple[Sequence[Write], list[object]] = ((), [])
         self._last_id = self._stored_id = -1
         self._land: tuple[Callable[[Write], object], ...] = (
@@ -106,6 +109,7 @@ class Ledger:
             self._commit,
             self._job,
             self._nothing,
+            self._begin_life,
         )
         self._clear()
 
@@ -151,8 +155,15 @@ class Ledger:
         row = self.sql(READ_KEY, (key,)).fetchone()
         if row is None:
             return None
-        if not all(map(is_number, row[:7])) or not is_number(row[8]) or not (row[7] is None or is_instant(row[7])):
+        known = self.remember(key, row)
+        if known is None:
             raise damaged(key, f"{row!r:.100} are no numbers of a key")
+        return known
+
+    def remember(self, key: str, row: tuple[Any, ...]) -> Known | None:
+        """Take in a row of `READ_KEY`; None when it is none of a key."""
+        if not all(map(is_number, row[:7])) or not is_number(row[8]) or not (row[7] is None or is_instant(row[7])):
+            return None
         known = self._known[key] = Known(row, self.version)
         return known
 
@@ -211,6 +222,10 @@ class Ledger:
         self._touched[known.id] = known
         return known.last_life
 
+    def later(self, statement: str, row: tuple[Any, ...]) -> None:
+        """Run a statement with the rows that are gathered, before SQL must see them."""
+        self._later.setdefault(statement, []).append(row)
+
     def set_wake(self, known: Known, wake_at: float | None) -> None:
         """Move the wake of a key."""
         known.wake = wake_at
@@ -218,9 +233,11 @@ class Ledger:
 
     def settle(self) -> None:
         """Bring the rows that are gathered into the tables, so that SQL sees them."""
-        if not self._touched:
+        if not self._touched and not self._later:
             return
         many = self._many
+        for statement, rows in self._later.items():
+            many(statement, rows)
         for statement, rows in (
             (MESSAGE, self._messages),
             (CALL, self._calls),
@@ -326,6 +343,14 @@ class Ledger:
         job: Job[object] = write[1]
         return job(self)
 
+    def _begin_life(self, write: Write) -> object:
+        _, key, job = write
+        known = self._known.get(key)
+        if known is not None and known.id in self._touched:
+            self.settle()
+        began: object = job(self)
+        return began
+
     def _nothing(self, write: Write) -> object:
         return None
 
@@ -339,6 +364,7 @@ class Ledger:
         self.states: dict[int, tuple[int, str | None, int]] = {}
         self.large: set[tuple[int]] = set()
         self._touched: dict[int, Known] = {}
+        self._later: dict[str, list[tuple[Any, ...]]] = {}
 
     # The transaction.
 
@@ -353,8 +379,7 @@ class Ledger:
             sql("BEGIN IMMEDIATE")
             try:
                 self._begin()
-                land = self._land
-                outcomes = [land[write[0]](write) for write in writes]
+                outcomes = self._land_all(writes)
                 self._end()
                 began = time.perf_counter()
                 landed = (writes, outcomes)
@@ -371,6 +396,20 @@ class Ledger:
         finally:
             if full:
                 sql("PRAGMA synchronous = NORMAL")
+        return outcomes
+
+    def _land_all(self, writes: Sequence[Write]) -> list[object]:
+        land = self._land
+        if not any(write[0] == BEGIN for write in writes):
+            return [land[write[0]](write) for write in writes]
+        outcomes: list[object] = []
+        for begins, run in groupby(writes, lambda write: bool(write[0] == BEGIN)):
+            together = list(run)
+            if begins:
+                self.settle()
+                self.ahead = read_ahead(self, [write[1] for write in together])
+            outcomes += [land[write[0]](write) for write in together]
+            self.ahead = None
         return outcomes
 
     def _begin(self) -> None:
@@ -391,6 +430,7 @@ class Ledger:
     def _undo(self) -> None:
         """Leave the transaction with nothing of it remembered."""
         self._clear()
+        self.ahead = None
         self._known.clear()
         self._stored_id = -1
         self.renewed = 0.0

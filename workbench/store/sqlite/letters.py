@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import StoreError
 from workbench.store.carrying import carried_over
-from workbench.store.journal import DeadLetter, StepRecord
+from workbench.store.journal import DeadLetter
 from workbench.store.letters import SetAside
+from workbench.store.sqlite.ahead import entry
 from workbench.store.sqlite.blobs import unfold
-from workbench.store.sqlite.replay import WORK
+from workbench.store.sqlite.replay import record
 
 if TYPE_CHECKING:
     import sqlite3
 
+    from workbench.store.journal import StepRecord
     from workbench.store.sqlite.ledger import Ledger
     from workbench.store.sqlite.write import Job
 
@@ -96,11 +98,9 @@ def finished(ledger: Ledger, id: int) -> list[StepRecord]:
     found = ledger.sql(END_OF, (id,)).fetchone()
     if found is None:  # pruned
         return []
-    row, seq = found
+    number, seq = found
     records = []
-    while work := ledger.sql(WORK, (row,)).fetchone():
-        row, of, branch, name, occurrence, payload, *rest = work
-        if of != seq or branch is None:
-            break
-        records.append(StepRecord(branch, name, occurrence, unfold(ledger.connection, payload), *rest))
+    while (row := entry(ledger, number)) is not None and row.seq == seq and row.branch is not None:
+        records.append(record(ledger, row.branch, row))
+        number = row.prev
     return carried_over(records[::-1], seq)

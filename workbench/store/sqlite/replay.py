@@ -10,21 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.store.journal import Logged, StepRecord
+from workbench.store.sqlite.ahead import entry_at
 from workbench.store.sqlite.blobs import unfold
-from workbench.store.sqlite.sound import found_in, guarded
+from workbench.store.sqlite.sound import guarded
 
 if TYPE_CHECKING:
+    from workbench.store.sqlite.ahead import Entry
     from workbench.store.sqlite.ledger import Known, Ledger
     from workbench.store.sqlite.write import Job
 
-__all__ = ["of_message", "pending", "steps", "waiting"]
-
-MESSAGE = "SELECT prev, seq, payload, call_id FROM entries WHERE id = ? AND prev < id"
-PLACE = "SELECT prev FROM entries WHERE id = ? AND prev < id"
-WORK = """
-    SELECT prev, seq, branch, name, occurrence, payload, kind, position, began_at, took, epoch FROM entries
-    WHERE id = ? AND prev < id
-"""
+__all__ = ["of_message", "pending", "record", "steps", "waiting"]
 
 
 def pending(key: str, cursor: int) -> Job[list[Logged]]:
@@ -41,10 +36,11 @@ def waiting(ledger: Ledger, known: Known, cursor: int) -> list[Logged]:
     """`pending`, inside a job."""
     found, row = [], known.last_message
     for number in range(known.last_seq, max(cursor, known.cursor), -1):
-        row, seq, payload, call_id = found_in(ledger, MESSAGE, row)
-        if seq != number:
-            raise ValueError(f"message {number} is not where it must be, there is {seq!r}")
-        found.append(Logged(seq, unfold(ledger.connection, payload), call_id))
+        message = entry_at(ledger, row)
+        if message.seq != number:
+            raise ValueError(f"message {number} is not where it must be, there is {message.seq!r}")
+        found.append(Logged(number, unfold(ledger.connection, message.payload), message.call_id))
+        row = message.prev
     return found[::-1]
 
 
@@ -64,10 +60,19 @@ def of_message(ledger: Ledger, known: Known, seq: int) -> list[StepRecord]:
         return []
     message, work = known.last_message, known.last_work
     for _ in range(known.last_seq - seq):
-        (message,) = found_in(ledger, PLACE, message)
+        message = entry_at(ledger, message).prev
     found = []
     while work > message:
-        work, of, branch, name, occurrence, payload, *rest = found_in(ledger, WORK, work)
-        if of == seq and branch is not None:
-            found.append(StepRecord(branch, name, occurrence, unfold(ledger.connection, payload), *rest))
+        row = entry_at(ledger, work)
+        work = row.prev
+        if row.seq == seq and row.branch is not None:
+            found.append(record(ledger, row.branch, row))
     return found[::-1]
+
+
+def record(ledger: Ledger, branch: str, row: Entry) -> StepRecord:
+    """The record that a row of a line is."""
+    when = row.position, row.began_at, row.took
+    return StepRecord(
+        branch, row.name, row.occurrence, unfold(ledger.connection, row.payload), row.kind, *when, row.epoch
+    )

@@ -3,14 +3,13 @@
 - A row of a key that is no row of a key is refused by the name of its key, before anything is made of it.
 - What is read of a key while a job runs and turns out to be something else is an error of that key alone, never of the
   batch that it was in.
-- A line of rows only ever leads back: one that leads forward would be walked for ever.
 
 Knows nothing of what payloads say.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from workbench.errors import StoreError
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.store.sqlite.ledger import Ledger
     from workbench.store.sqlite.write import Job
 
-__all__ = ["damaged", "found_in", "guarded", "is_instant", "is_number"]
+__all__ = ["damaged", "guarded", "is_instant", "is_number"]
 
 T = TypeVar("T")
 
@@ -55,11 +54,3 @@ def guarded(key: str, job: Job[T]) -> Job[T]:
             raise
 
     return run
-
-
-def found_in(ledger: Ledger, statement: str, row: int) -> tuple[Any, ...]:
-    """The row that another one names. Raises: ValueError when there is none, or it leads forward."""
-    found: tuple[Any, ...] | None = ledger.sql(statement, (row,)).fetchone()
-    if found is None:
-        raise ValueError(f"row {row} is not there, or leads to a later one")
-    return found

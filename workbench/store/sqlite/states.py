@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.store.journal import Commit
     from workbench.store.sqlite.ledger import Known, Ledger
 
-__all__ = ["keep", "newest", "past", "read_state"]
+__all__ = ["in_commit", "keep", "newest", "past", "read_state"]
 
 NOWHERE = 1 << 62
 """The number of a message that no commit acknowledges: of a row that was changed by hand."""
@@ -72,8 +72,12 @@ def newest(connection: sqlite3.Connection, key: int, last_state: int) -> tuple[i
         found = connection.execute(READ_STATE, (key,)).fetchone()
     if found is None:
         return 0, None
-    version, kept = found
-    return version or 0, own(kept) if last_state and type(kept) is str else kept
+    return in_commit(*found) if last_state else (found[0] or 0, found[1])
+
+
+def in_commit(version: Any, kept: Any) -> tuple[int, Any]:
+    """The version and the state of the commit that they lie in."""
+    return version or 0, own(kept) if type(kept) is str else kept
 
 
 def past(connection: sqlite3.Connection, key: str) -> Past:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from workbench.store.sqlite.ledger import Ledger
 
-__all__ = ["APPEND", "COMMIT", "JOB", "NOTHING", "STEP", "Job", "Write"]
+__all__ = ["APPEND", "BEGIN", "COMMIT", "JOB", "NOTHING", "STEP", "Job", "Write"]
 
 T = TypeVar("T")
 
-APPEND, STEP, COMMIT, JOB, NOTHING = range(5)
+APPEND, STEP, COMMIT, JOB, NOTHING, BEGIN = range(6)
 
 Write: TypeAlias = tuple[Any, ...]
 """A queued write: its kind (above), then its parts as `Ledger._append` and its siblings unpack them.
@@ -29,4 +29,5 @@ Job: TypeAlias = Callable[["Ledger"], "T | BaseException"]
 It may run twice; it gives a value, or an error to raise.
 
 Queued as `(JOB, job, full)`; `full` makes its transaction survive a power cut whatever the durability of the store.
+The beginning of a life is queued as `(BEGIN, key, job)`, so that many of them read ahead together.
 """
