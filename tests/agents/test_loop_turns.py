@@ -92,7 +92,7 @@ async def test_a_failure_that_cannot_pass_is_not_tried_again(room: House) -> Non
 
 
 async def test_an_empty_answer_is_asked_for_twice_more_and_then_fails(room: House) -> None:
-    nudged, stubborn = Moody("empty", "empty", retryable=False), Moody(*["empty"] * 9, retryable=False)
+    nudged, stubborn = Moody("empty", "empty"), Moody(*["empty"] * 9)
 
     run, _ = await answer(room, nudged)
 

@@ -41,6 +41,7 @@ export interface MessageRow {
   turn: number;
   text: Json;
   tokens: number | null;
+  note?: string;
   streaming: boolean;
   replayed: boolean;
   spans: Span[];

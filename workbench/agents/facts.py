@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.loop import FINAL, TURN
+from workbench.durable.retries import Try
 from workbench.durable.steps import MARKS
 from workbench.models.model import Turn
 from workbench.plain import decode
@@ -82,6 +83,13 @@ class Facts:
         ]
         read = [(record.occurrence + 1, record, _turn(record.payload)) for record in found]
         return [(number, record, turn) for number, record, turn in read if turn is not None]
+
+    def failed_try(self) -> Try | None:
+        """The last try of the turn that is asked for now, where it failed and the next one is waited for."""
+        at = len(self.turns())
+        marks = [r for r in self.records if r.kind == "try" and (r.branch, r.name, r.occurrence) == ("", TURN, at)]
+        found = Try.of(marks[-1]) if marks else None
+        return found if found is not None and found.next_at > self.now else None
 
     def on(self, branch: str) -> list[StepRecord]:
         """The records of a call, those inside its steps included."""

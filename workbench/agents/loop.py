@@ -2,7 +2,6 @@
 
 - A model turn is a step named `turn`, so no turn is asked for twice; the text that streams meanwhile is shown, not
   stored.
-- Retries of a model belong here, inside the step, and only for failures that may pass.
 - Every way to end is a state: completed, failed with its error, cancelled with its open approvals closed.
 - A cancel that comes before the end wins over whatever it makes fail; one that comes after it changes nothing.
 
@@ -16,11 +15,12 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.asking import Asking
 from workbench.agents.calls import ToolCalls
 from workbench.agents.context import Stopped
 from workbench.agents.usage import no_usage, with_turn
 from workbench.durable.requests import PENDING
-from workbench.errors import AlreadyDecided, ModelFailed, RunFailed, WorkbenchError
+from workbench.errors import AlreadyDecided, RunFailed, StepFailed, WorkbenchError
 from workbench.models.messages import tool_results_message, user_message
 from workbench.models.model import Request, Turn
 
@@ -34,9 +34,6 @@ __all__ = ["FINAL", "FIRST", "TURN", "Loop", "first_state"]
 TURN = "turn"
 FIRST = "ask"  # the call id of a run's first message, so that it lands once; its answer is how the run ended
 FINAL = frozenset(("completed", "failed", "cancelled"))
-TRIES = 3
-BACKOFF = 1.0
-NUDGES = 2
 SHOW_EVERY = 0.05  # seconds between two published states while text streams
 
 
@@ -65,6 +62,7 @@ class Loop:
         self._assignment = assignment
         self._agent = assignment.agent
         self._live = live
+        self._asking = Asking(context, self._agent)
         self._stopped = Stopped(context.cancelled)
         self._state = {**first_state(self._agent.name, assignment.request), "status": "running"}
         self._cancelled_by: str | None = None
@@ -119,30 +117,16 @@ class Loop:
         self._live.began.setdefault(number, self._studio.clock.now())
 
         async def ask() -> dict[str, Any]:
+            self._live.text[number] = ""
             request = Request(self._agent.instructions, list(history), self._agent.specs(), self._agent.settings)
-            return (await self._asked(number, request)).to_plain()
+            return (await self._asking.ask(request, lambda delta: self._streamed(number, delta))).to_plain()
 
-        turn = Turn.from_plain(await self._context.step(TURN, ask))
+        turn = Turn.from_plain(await self._context.step(TURN, ask, retry=self._asking.retry))
         self._count(turn)
         self._live.text.pop(number, None)
         self._state["text"] = ""
         self._show()
         return turn
-
-    async def _asked(self, number: int, request: Request) -> Turn:
-        tries = nudges = 0
-        while True:
-            self._live.text[number] = ""
-            try:
-                return await self._agent.model.ask(request, lambda delta: self._streamed(number, delta))
-            except ModelFailed as failure:
-                if failure.kind == "empty" and nudges < NUDGES:
-                    nudges += 1
-                elif failure.retryable and tries < TRIES - 1:
-                    tries += 1
-                    await self._studio.clock.pause(BACKOFF * 2 ** (tries - 1))
-                else:
-                    raise
 
     def _count(self, turn: Turn) -> None:
         self._state["usage"] = with_turn(self._state["usage"], turn)
@@ -187,9 +171,12 @@ class Loop:
     def _failed(self, error: Exception) -> None:
         while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]  # the calls of a turn run in a group, which is no reason
+        self._state["status"] = "failed"
+        if isinstance(error, StepFailed):  # a turn: what failed in it is what people want to read
+            self._state["error"] = {name: error.fields[name] for name in ("type", "message", "traceback")}
+            return
         if not isinstance(error, WorkbenchError):
             error.add_note(f"in run {self._assignment.run!r} of agent {self._agent.name!r}")
-        self._state["status"] = "failed"
         self._state["error"] = {
             "type": type(error).__qualname__,
             "message": str(error),

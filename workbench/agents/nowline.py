@@ -49,6 +49,10 @@ def now_line(facts: Facts, rows: list[MessageRow | CallRow]) -> NowLine:
         )
     if facts.status == "queued":
         return _line("plain", "queued", "Queued.", "The message is in the journal; it has not begun.")
+    failed = facts.failed_try()
+    if failed is not None:
+        why = failed.why.partition(": ")[2] or failed.why
+        return _line("plain", "retried", f"Asks the model again at {clock_time(failed.next_at)}.", f"{why}.")
     last = rows[-1]
     if last["kind"] == "message" and last["streaming"] and last["text"]:
         return _line("plain", "running", f"{facts.agent} is writing its answer.", "")

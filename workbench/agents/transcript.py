@@ -55,7 +55,7 @@ def _request(facts: Facts) -> MessageRow:
 
 def _turn(facts: Facts, number: int, record: StepRecord, turn: Turn) -> MessageRow:
     spans: list[Span] = [{"began_at": record.began_at, "ended_at": record.began_at + record.took, "how": "turn"}]
-    return {
+    row: MessageRow = {
         "kind": "message",
         "id": f"turn-{number}",
         "who": facts.agent,
@@ -67,6 +67,10 @@ def _turn(facts: Facts, number: int, record: StepRecord, turn: Turn) -> MessageR
         "spans": spans + _replays(facts, record),
         "took": record.took,
     }
+    if turn.tries:
+        failed = ", ".join(f"{each['model']} ({each['kind']})" for each in turn.tries)
+        row["note"] = f"answered by {turn.model}, after {failed}"
+    return row
 
 
 def _turn_is_open(facts: Facts) -> bool:

@@ -29,16 +29,19 @@ def no_usage() -> Usage:
 
 
 def with_turn(usage: Usage, turn: Turn) -> Usage:
-    """The usage with one more turn."""
+    """The usage with one more turn, and with what the tries before it took that failed."""
     return {
         "model_calls": usage["model_calls"] + 1,
-        "input_tokens": _sum(usage["input_tokens"], turn.input_tokens),
-        "output_tokens": _sum(usage["output_tokens"], turn.output_tokens),
-        "cost_microdollars": _sum(usage["cost_microdollars"], turn.cost_microdollars),
+        "input_tokens": _sum(usage["input_tokens"], turn, "input_tokens"),
+        "output_tokens": _sum(usage["output_tokens"], turn, "output_tokens"),
+        "cost_microdollars": _sum(usage["cost_microdollars"], turn, "cost_microdollars"),
         "unreported": usage["unreported"] + (turn.tokens is None),
         "unpriced": usage["unpriced"] + (turn.cost_microdollars is None),
     }
 
 
-def _sum(known: int | None, more: int | None) -> int | None:
-    return known if more is None else (known or 0) + more
+def _sum(known: int | None, turn: Turn, figure: str) -> int | None:
+    """What is known, with the figures that the turn and its failed tries have."""
+    for more in (getattr(turn, figure), *(failed.get(figure) for failed in turn.tries)):
+        known = known if more is None else (known or 0) + more
+    return known

@@ -98,6 +98,7 @@ class MessageRow(TypedDict):
     turn: int
     text: str
     tokens: int | None
+    note: NotRequired[str]  # who answered, where others failed before: "answered by b, after a: rate_limit"
     streaming: bool
     replayed: bool
     spans: list[Span]

@@ -133,8 +133,15 @@ class DurableContext(Listening[M, S]):
             record = self._record(address, made.text, ledger.open[address], kind="try")
             ledger.deadlines[address] = made.next_at
             await self._activation.put(ledger, record, wake_at=self._wake_of(ledger))
+            self._activation.changed()
 
-        return try_again(attempt, retry, name, self._clock, ledger.last_try(address), keep)
+        failed_before = ledger.tries(address)
+        return try_again(attempt, retry, name, self._clock, failed_before[-1] if failed_before else None, keep)
+
+    def tries(self) -> list[Try]:
+        """The tries that failed of the step whose function asks, oldest first, those of earlier lives included."""
+        branch = self._branch("tries")
+        return [] if branch.running is None else branch.ledger.tries(branch.running)
 
     def _record(self, address: Address, text: str, began: float, *, kind: Any = "step") -> StepRecord:
         took = self._clock.now() - began

@@ -4,6 +4,8 @@
   that is killed in the back-off neither starts over nor forgets: the next one waits for what is left of it.
 - What another try cannot mend is not tried again: a step where none can be, a result that the journal cannot hold, what
   `Retry.fatal` names, and an error that says so itself (an attribute `retryable` that is False).
+- An error that knows when another try is worth while says so (an attribute `retry_after`, in seconds): nothing is tried
+  before that.
 - Each try finds the steps that were finished inside of the one before, so none of them is done twice.
 
 Source: PROCESSES B.4, CASES 38, 39. Knows nothing of how a function is called.
@@ -14,11 +16,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from workbench.durable.results import failed, words_of
-from workbench.errors import BadInput, NotPlain, StepMisuse
+from workbench.errors import BadInput, NotPlain, StepMisuse, WorkbenchError
 from workbench.plain import decode, encode
 
 if TYPE_CHECKING:
@@ -62,10 +64,12 @@ class Retry:
                 f"Retry names what is fatal by types of exceptions or by a function, found fatal={self.fatal!r}"
             )
 
-    def wait_after(self, number: int) -> float:
-        """Seconds between the try `number`, from 1, and the next one."""
+    def wait_after(self, number: int, error: Exception | None = None) -> float:
+        """Seconds between the try `number`, from 1, which failed with `error`, and the next one."""
+        asked = getattr(error, "retry_after", None)
+        least = float(asked) if isinstance(asked, (int, float)) and asked > 0 else 0.0
         try:
-            return float(min(self.longest, self.backoff * self.factor ** (number - 1)))
+            return float(min(self.longest, max(least, self.backoff * self.factor ** (number - 1))))
         except OverflowError:
             return float(self.longest)
 
@@ -80,11 +84,15 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """The last try of a step that failed: which one it was, when the next one begins (UTC seconds), and why."""
+    """A try of a step that failed: which one it was, when the next one begins (UTC seconds), and why.
+
+    `fields` are those of the error, where it is one of the workbench's own and they are plain data.
+    """
 
     number: int
     next_at: float
     why: str
+    fields: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, record: StepRecord) -> Try:
@@ -94,7 +102,8 @@ class Try:
     @property
     def text(self) -> str:
         """The payload of its record."""
-        return encode({"number": self.number, "next_at": self.next_at, "why": self.why})
+        made = {"number": self.number, "next_at": self.next_at, "why": self.why}
+        return encode({**made, "fields": self.fields} if self.fields else made)
 
 
 async def try_again(
@@ -121,9 +130,19 @@ async def try_again(
             fatal = retry.is_fatal(error)
             if fatal or number >= retry.times:
                 raise failed(name, error, retryable=not fatal) from error
-            last = Try(number, clock.now() + retry.wait_after(number), f"{type(error).__qualname__}: {words_of(error)}")
+            next_at = clock.now() + retry.wait_after(number, error)
+            last = Try(number, next_at, f"{type(error).__qualname__}: {words_of(error)}", _fields_of(error))
             await keep(last)
         await clock.sleep_until(last.next_at)
+
+
+def _fields_of(error: Exception) -> dict[str, Any]:
+    fields = error.fields if isinstance(error, WorkbenchError) else {}
+    try:
+        encode(fields)
+    except NotPlain:
+        return {}
+    return fields
 
 
 async def in_time(called: Awaitable[Any], seconds: float, name: str) -> Any:

@@ -101,10 +101,9 @@ class Ledger:
                 raise self._drift(f"gave it to {new.name!r}, as was accepted, and asks for it itself now", asked, old)
         return renamed.get(Place(*asked), asked)
 
-    def last_try(self, address: Address) -> Try | None:
-        """The last try of the step that failed, in this life or before."""
-        found = self._marks(address, "try")
-        return Try.of(found[-1]) if found else None
+    def tries(self, address: Address) -> list[Try]:
+        """The tries of the step that failed, in this life and before, oldest first."""
+        return [Try.of(record) for record in self._marks(address, "try")]
 
     def has(self, address: Address, mark: str) -> bool:
         """Whether a step has a mark of this kind."""

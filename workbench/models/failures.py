@@ -6,14 +6,14 @@ budget counts it. Knows the library's errors by the names of their classes only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ModelFailed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["failed", "failure"]
+__all__ = ["as_try", "failed", "failure"]
 
 
 def failure(name: str, error: Exception) -> ModelFailed:
@@ -38,6 +38,12 @@ def _kind(status: int | None, classes: set[str]) -> str:
     if classes & {"ModelServerError", "ModelUnavailableError"} or (status or 0) >= 500:
         return "server"
     return "rejected" if status and status not in (408, 409) else "connection"
+
+
+def as_try(model: str, fields: Mapping[str, object], why: str) -> dict[str, Any]:
+    """A failure of `model` as a turn that comes after it tells of it. `fields` are those of the `ModelFailed`."""
+    taken = {name: fields.get(name) for name in ("input_tokens", "output_tokens", "cost_microdollars")}
+    return {"model": model, "kind": fields.get("kind"), "why": why, **taken}
 
 
 def failed(message: str, kind: str, retryable: bool, **fields: object) -> ModelFailed:

@@ -10,13 +10,13 @@ Knows nothing of providers, agents or the journal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.models.messages import Call, calls_of, text_of, thinking_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["Model", "Request", "ToolSpec", "Turn"]
 
@@ -42,13 +42,18 @@ class Request:
     tools: list[ToolSpec] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
 
+    def with_message(self, message: dict[str, Any]) -> Request:
+        """The same request with one more message at the end of its history."""
+        return replace(self, history=[*self.history, message])
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One answer of a model. `message` is the stored message; text, thinking and calls are read from it.
 
     Tokens are None where the provider reported none, `cost_microdollars` where no price is known: never 0 for want of
-    a figure. `finish` is why it stopped: stop, length, tool_call, …, or None when unsaid.
+    a figure. `finish` is why it stopped: stop, length, tool_call, …, or None when unsaid. `tries` are those before it
+    that failed: who was asked (`model`), `kind`, `why`, and what they took.
     """
 
     message: dict[str, Any]
@@ -60,6 +65,7 @@ class Turn:
     output_tokens: int | None
     cost_microdollars: int | None
     model: str
+    tries: tuple[dict[str, Any], ...] = ()
 
     @classmethod
     def of(
@@ -71,6 +77,7 @@ class Turn:
         input_tokens: int | None = None,
         output_tokens: int | None = None,
         cost_microdollars: int | None = None,
+        tries: Iterable[dict[str, Any]] = (),
     ) -> Turn:
         """The turn that a stored message is."""
         return cls(
@@ -83,11 +90,12 @@ class Turn:
             output_tokens=output_tokens,
             cost_microdollars=cost_microdollars,
             model=model,
+            tries=tuple(tries),
         )
 
     def to_plain(self) -> dict[str, Any]:
         """Plain data that `from_plain` turns back into an equal turn; nothing that the message says is said twice."""
-        return {
+        plain = {
             "message": self.message,
             "model": self.model,
             "finish": self.finish,
@@ -95,6 +103,12 @@ class Turn:
             "output_tokens": self.output_tokens,
             "cost_microdollars": self.cost_microdollars,
         }
+        return {**plain, "tries": list(self.tries)} if self.tries else plain
+
+    def after(self, tries: Iterable[dict[str, Any]]) -> Turn:
+        """This turn, with tries that failed before all that it knows of."""
+        before = tuple(tries)
+        return replace(self, tries=before + self.tries) if before else self
 
     @property
     def tokens(self) -> int | None:

@@ -120,7 +120,8 @@ def _run_row(view: Mapping[str, Any], row: dict[str, Any], until: float) -> Row:
     bars = _bars(view, row["spans"], until)
     if row["kind"] == "message":
         who = "You" if row["who"] == "you" else row["who"]
-        outcome = "replayed" if row["replayed"] else "still writing" if row["streaming"] else ""
+        how = "replayed" if row["replayed"] else "still writing" if row["streaming"] else ""
+        outcome = ", ".join(part for part in (how, row.get("note", "")) if part)
         cells = (
             at if began is not None else Cell("0:00"),
             Cell(who),

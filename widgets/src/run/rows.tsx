@@ -70,6 +70,7 @@ function Message({ row, index, context }: { row: MessageRow; index: number; cont
           ) : (
             <span class="wb-dim">turn {row.turn}</span>
           )}
+          {row.note !== undefined && <span class="wb-dim">{row.note}</span>}
           {row.tokens !== null && (
             <span class="wb-dim wb-wide">
               {plural(row.tokens, "token")}
