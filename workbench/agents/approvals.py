@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.questions import is_of_a_tool
 from workbench.durable.requests import PENDING, Request, Requests
 from workbench.errors import BadInput, NoCode
 from workbench.plain import digest, encode
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.clock import Clock
     from workbench.loop import Home
 
-__all__ = ["Approval", "Approvals", "approval_view", "is_of_a_tool"]
+__all__ = ["Approval", "Approvals", "approval_view"]
 
 SHOWN = 50  # decided ones in the view
 
@@ -201,14 +202,6 @@ class Approvals(Handle):
         self.states.publish(
             encode([{name: value for name, value in view.items() if name != "actions"} for view in views], "approvals")
         )
-
-
-def is_of_a_tool(request: Request) -> bool:
-    """Whether the request has all that an approval shows; what else was asked, or changed by hand, is none."""
-    return request.body.keys() >= _FIELDS
-
-
-_FIELDS = {"run", "agent", "tool", "call", "sentence", "act", "args", "schema"}
 
 
 def approval_view(request: Request, *, alive: bool) -> ApprovalView:

@@ -18,11 +18,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.context import Stopped, ToolContext
+from workbench.agents.questions import tool_question
 from workbench.agents.schema import secret_names
 from workbench.durable.functions import in_thread
 from workbench.errors import NotPlain, Signal, ToolArgumentsInvalid
 from workbench.models.messages import ToolResult
-from workbench.plain import decode, digest, shape_of
+from workbench.plain import decode, shape_of
 
 if TYPE_CHECKING:
     from workbench.agents.live import Live
@@ -81,11 +82,11 @@ class ToolCalls:
         async with self._context.branch(branch):
             outcome = self._context.concluded(OUTCOME)
             if outcome is None:
-                outcome = await self._settle(turn, branch, call)
+                outcome = await self._settle(branch, call)
             self._moved(branch, outcome["status"])
             return ToolResult(call.id, call.tool, _told(outcome), outcome["status"])
 
-    async def _settle(self, turn: int, branch: str, call: Call) -> dict[str, Any]:
+    async def _settle(self, branch: str, call: Call) -> dict[str, Any]:
         done = self._context.recorded()
         checked = self._checked(call)
         if isinstance(checked, dict):  # what was begun by earlier code may have happened
@@ -94,7 +95,7 @@ class ToolCalls:
         note = ""
         if await self._asks(tool, args, done):
             self._moved(branch, "waiting")
-            request = await self._context.ask(APPROVAL, self._question(turn, branch, tool, args))
+            request = await self._context.ask(APPROVAL, self._question(branch, tool, args))
             refusal = _refused(request)
             if refusal is not None:
                 return await self._conclude(refusal)
@@ -143,20 +144,16 @@ class ToolCalls:
             needed = tool.approval is True and INTENT not in done
         return was_asked or bool(needed)
 
-    def _question(self, turn: int, branch: str, tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "run": self._assignment.run,
-            "agent": self._agent.name,
-            "tool": tool.name,
-            "call": branch,
-            "turn": turn,
-            "args": args,
-            "digest": digest(args),
-            "schema": tool.parameters,
-            "sentence": _sentence(tool, args),
-            "act": "Reads only." if tool.read_only else "Changes data.",
-            "expires_at": None,
-        }
+    def _question(self, branch: str, tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
+        return tool_question(
+            tool,
+            args,
+            run=self._assignment.run,
+            agent=self._agent.name,
+            call=branch,
+            chain=[],
+            expires_at=None if tool.expires is None else self._studio.clock.now() + tool.expires,
+        )
 
     async def _execute(self, tool: Tool, args: dict[str, Any], branch: str, note: str) -> dict[str, Any]:
         ledger = self._context.ledger
@@ -275,21 +272,3 @@ def _approved(request: Request, asked: dict[str, Any]) -> tuple[dict[str, Any], 
         args = decision["args"]
         return args, f"A person changed the arguments from {asked!r} to {args!r}."
     return asked, f"approved by {decision.get('by')}"
-
-
-def _sentence(tool: Tool, args: dict[str, Any]) -> str:
-    """What the call will do, from the tool's description and the arguments."""
-    first = (tool.description or tool.name).strip().splitlines()[0].rstrip(".")
-    hidden = secret_names(tool.parameters)
-    given = [f"{name} {'(secret)' if name in hidden else _quoted(value)}" for name, value in args.items()]
-    if not given:
-        return f"{first}."
-    return (
-        f"{first}, with {given[0]}." if len(given) == 1 else f"{first}, with {', '.join(given[:-1])} and {given[-1]}."
-    )
-
-
-def _quoted(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    text = text if len(text) <= 80 else text[:79] + "…"
-    return f"“{text}”" if isinstance(value, str) else text

@@ -101,8 +101,9 @@ class Facts:
         return self._calls.get(branch, [])
 
     def request(self, branch: str) -> Request | None:
-        """The request of a call."""
-        return next((request for request in self.requests if request.body.get("call") == branch), None)
+        """The request of a call: the one that waits, else the newest."""
+        asked = [request for request in self.requests if request.body.get("call") == branch]
+        return next((request for request in asked if request.status == "pending"), asked[-1] if asked else None)
 
     def replayed(self, record: StepRecord) -> bool:
         """Whether a later life used the record instead of doing it again."""

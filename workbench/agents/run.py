@@ -15,11 +15,12 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.approvals import Approval, approval_view, is_of_a_tool
+from workbench.agents.approvals import Approval, approval_view
 from workbench.agents.facts import Facts
 from workbench.agents.forking import fork_words, forked_from
 from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, first_state
+from workbench.agents.questions import is_of_a_tool
 from workbench.agents.run_view import run_view
 from workbench.agents.stored import given_up, killer, read_history, unreadable, whole
 from workbench.durable.requests import PENDING

@@ -2,8 +2,8 @@
 
 - Any callable can be one. Its schema is made when the tool is made, so a mistake shows in the cell that has it.
 - Arguments are what a stranger sent until `validate` has turned them into real values; nothing runs before that.
-- `needs_approval` fails closed: arguments that do not fit, a predicate that raises, or one that answers anything but
-  False, ask a person.
+- `needs_approval` fails closed: arguments that do not fit or hold what is no number, a predicate that raises, or one
+  that answers anything but False, ask a person.
 - A tool stays callable as the function it is.
 
 Where a tool runs (the loop, a thread) and what is journaled is the engine's business; this file knows nothing of runs.
@@ -20,11 +20,14 @@ from typing import TYPE_CHECKING, Any, overload
 
 from workbench.agents.schema import Face, face_of
 from workbench.errors import BadInput
-from workbench.models.checks import arguments_invalid, misfits
+from workbench.given import duration
+from workbench.models.checks import arguments_invalid, is_finite, misfits
 from workbench.models.library import function_schema
 from workbench.models.model import ToolSpec
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from workbench.agents.context import ToolContext
 
 __all__ = ["Approval", "Tool", "as_tool", "tool", "toolset"]
@@ -37,7 +40,9 @@ class Tool:
     """A callable with its schema and its policy. Made by `tool`, `as_tool` or `Tool.from_schema`.
 
     `read_only`: changes nothing, so it may run again. `idempotent`: running it again under the same call id
-    does no more than once. `expose`: whether doors may list and run it. `timeout` is in seconds. `returns` is the
+    does no more than once. `destructive`: whether what it changes may be lost, None where nobody said. `expires`:
+    seconds that its approval waits for a person, None for as long as it takes. `expose`: whether doors may list and
+    run it. `timeout` is in seconds. `returns` is the
     declared type of the result, Any where there is none. `takes_context` is the name of the parameter that gets the
     `ToolContext`, or None.
     """
@@ -53,6 +58,8 @@ class Tool:
         read_only: bool = False,
         idempotent: bool = False,
         approval: Approval = False,
+        destructive: bool | None = None,
+        expires: float | timedelta | None = None,
         expose: bool = True,
         timeout: float | None = None,
         as_dict: bool = False,
@@ -64,6 +71,8 @@ class Tool:
         self.read_only = read_only
         self.idempotent = idempotent
         self.approval = _checked(approval, face.name)
+        self.destructive = destructive
+        self.expires = duration(f"the expiry of tool {face.name!r}", expires)
         self.expose = expose
         self.timeout = timeout
         self.returns = face.returns
@@ -133,7 +142,8 @@ class Tool:
         if isinstance(self.approval, bool):
             return self.approval
         try:
-            answer: object = self.approval(self.validate(args))
+            values = self.validate(args)
+            answer: object = not (is_finite(args) and is_finite(values)) or self.approval(values)
         except Exception:  # a predicate that fails asks: DESIGN rule 12
             return True
         if inspect.iscoroutine(answer):
@@ -166,6 +176,8 @@ def tool(
     read_only: bool = ...,
     idempotent: bool = ...,
     approval: Approval = ...,
+    destructive: bool | None = ...,
+    expires: float | timedelta | None = ...,
     expose: bool = ...,
     name: str | None = ...,
     description: str | None = ...,
@@ -186,6 +198,8 @@ def as_tool(
     read_only: bool = False,
     idempotent: bool = False,
     approval: Approval = False,
+    destructive: bool | None = None,
+    expires: float | timedelta | None = None,
     expose: bool = True,
     name: str | None = None,
     description: str | None = None,
@@ -209,6 +223,8 @@ def as_tool(
         read_only=read_only,
         idempotent=idempotent,
         approval=approval,
+        destructive=destructive,
+        expires=expires,
         expose=expose,
         timeout=timeout,
     )

@@ -4,6 +4,8 @@
 - A decision is one compare-and-set that wakes the key in the same transaction: the first one stands, from any host.
 - Waiting costs a future here and nothing in the store; what other hosts decide is noticed when the store says that it
   changed.
+- A request that expires is decided by whichever worker looks first, or by whoever comes too late with a decision: as
+  `expired`, by "timeout", which is no person's decision.
 
 Source: DESIGN rule 12, PROCESSES B.2 (19), CASES 13 to 20. Knows nothing of tools or agents.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +29,12 @@ if TYPE_CHECKING:
     from workbench.store.records import Record
     from workbench.store.store import Store
 
-__all__ = ["KIND", "PENDING", "Request", "Requests", "request_id"]
+__all__ = ["EXPIRED", "KIND", "PENDING", "TIMEOUT", "Request", "Requests", "request_id"]
 
 KIND = "request"
 """The kind of the rows that requests are."""
 log = logging.getLogger("workbench")
-PENDING = "pending"
+PENDING, EXPIRED, TIMEOUT = "pending", "expired", "timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,12 @@ class Request:
     status: str = PENDING
     decision: dict[str, Any] | None = None
     decided_at: float | None = None
+
+    @property
+    def expires_at(self) -> float | None:
+        """When it expires if nobody decides, in UTC seconds; None when it waits for as long as it takes."""
+        when = self.body.get("expires_at")
+        return float(when) if isinstance(when, int | float) and not isinstance(when, bool) else None
 
     def to_plain(self) -> dict[str, Any]:
         """The request as plain data."""
@@ -65,6 +74,7 @@ class Requests:
         self._clock = clock
         self._waiting: dict[str, list[asyncio.Future[Request]]] = {}
         self._known: dict[str, Request] = {}
+        self._expiring: dict[str, float] = {}
 
     def known(self) -> list[Request]:
         """The requests that this bench has seen, oldest first; `refresh` brings in what others asked and decided."""
@@ -87,16 +97,15 @@ class Requests:
             self._forget(id, future)
 
     async def decide(self, id: str, status: str, decision: dict[str, Any]) -> Request:
-        """Decide a pending request. Raises: NoSuchApproval, AlreadyDecided naming the decision that stands."""
-        id, now = named("the id of an approval", id), self._clock.now()
-        decided = await self._store.decide_record(
-            KIND,
-            named("the id of an approval", id),
-            expect=PENDING,
-            status=status,
-            decision=encode(decision, "decision"),
-            at=now,
-        )
+        """Decide a pending request; one whose time is over expires instead.
+
+        Raises: NoSuchApproval, AlreadyDecided naming the decision that stands.
+        """
+        text = encode(decision, "decision")
+        known = self._known.get(named("the id of an approval", id)) or await self.get(id)
+        if known.expires_at is not None and known.expires_at <= self._clock.now():
+            await self._expire(id)
+        decided = await self._move(id, status, text)
         request = await self.get(id)
         if not decided:
             by = (request.decision or {}).get("by", "someone")
@@ -108,6 +117,23 @@ class Requests:
                 at=request.decided_at,
             )
         return request
+
+    async def expire(self) -> None:
+        """Decide what nobody decided in time."""
+        now = self._clock.now()
+        for id in [id for id, when in self._expiring.items() if when <= now]:
+            await self._expire(id)
+            self._expiring.pop(id, None)
+            with suppress(NoSuchApproval):  # it was deleted with its key
+                await self.get(id)
+
+    async def _expire(self, id: str) -> None:
+        await self._move(id, EXPIRED, encode({"by": TIMEOUT}))
+
+    async def _move(self, id: str, status: str, decision: str) -> bool:
+        return await self._store.decide_record(
+            KIND, id, expect=PENDING, status=status, decision=decision, at=self._clock.now()
+        )
 
     async def get(self, id: str) -> Request:
         """One request. Raises: NoSuchApproval, BadInput for an id that is no text."""
@@ -130,7 +156,10 @@ class Requests:
 
     def forget(self, key: str) -> None:
         """Know nothing more of the requests of a key that was deleted."""
-        self._known = {id: request for id, request in self._known.items() if request.key != key}
+        gone = [id for id, request in self._known.items() if request.key == key]
+        for id in gone:
+            del self._known[id]
+            self._expiring.pop(id, None)
         self.changes.tell()
 
     async def refresh(self) -> None:
@@ -147,6 +176,10 @@ class Requests:
             return known  # a decision stands; what was read before it is old
         if known != request:
             self._known[request.id] = request
+            if request.status == PENDING and request.expires_at is not None:
+                self._expiring[request.id] = request.expires_at
+            else:
+                self._expiring.pop(request.id, None)
             self.changes.tell()
         if request.status != PENDING:
             for future in self._waiting.get(request.id, ()):

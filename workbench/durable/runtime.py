@@ -248,11 +248,12 @@ class Runtime:
     async def tick(self) -> int:
         """One pass of the scheduler: wake what is due, what a dead host had too; gives how many keys were woken.
 
-        What others posted is collected, should its notice have come too early.
+        What others posted is collected, should its notice have come too early; requests whose time is over expire.
         """
         for process in list(self.following.values()):
             await process.refresh()
         await self.schedules.fire()
+        await self.requests.expire()
         await self._collect_posts()  # also what came while its process was between beginning and life
         woken = 0
         while True:
