@@ -1,4 +1,4 @@
-"""Any callable as a tool: some sixty kinds, each called through its schema; what cannot be one is told why."""
+"""Any callable as a tool: some seventy kinds, each called by an agent; what cannot be one is told why."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ import re
 import sys
 import typing
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, TypeVar
 
 import pytest
 import typing_extensions
+from houses import House, calls, clerk
 from pydantic import AfterValidator, BaseModel, Field
 
 from workbench.agents.tools import as_tool
 from workbench.errors import BadInput
+from workbench.models.script import call
 
 T = TypeVar("T")
 Cents = NewType("Cents", int)
@@ -170,6 +172,29 @@ def dispatched(n: int) -> int:
     return n
 
 
+def counting(n: int) -> Iterator[int]:
+    yield from range(n + 1)
+
+
+def counting_out(n: int) -> Generator[str, None, int]:
+    yield "begun"
+    return n
+
+
+async def counting_later(n: int) -> AsyncIterator[int]:
+    yield n
+
+
+class Yielding:
+    def __call__(self, n: int) -> Iterator[int]:
+        yield n
+
+
+class Later(Yielding):
+    async def __call__(self, n: int) -> AsyncIterator[int]:
+        yield n
+
+
 def documented(n: int) -> int:
     """Give n.
 
@@ -252,16 +277,55 @@ WORKING = [
     ("builtin", math.sqrt, {"x": 4}, 2.0),
     ("builtin method", "a-b".replace, {"old": "-", "new": "+"}, "a+b"),
     ("documented", documented, {"n": 1}, 1),
+    ("generator", counting, {"n": 2}, 2),
+    ("generator that returns", counting_out, {"n": 2}, 2),
+    ("async generator", counting_later, {"n": 2}, 2),
+    ("partial of a generator", functools.partial(counting, 1), {}, 1),
+    ("partial of an async generator", functools.partial(counting_later, n=1), {}, 1),
+    ("generator object", Yielding(), {"n": 2}, 2),
+    ("async generator object", Later(), {"n": 2}, 2),
+    ("lambda giving a generator", lambda n: counting(n), {"n": 2}, 2),
 ]
+AS_JSON = {
+    "enum": "red",
+    "ordered": {"a": 1},
+    "path": "/a",
+    "pattern": "a+",
+    "model": {"name": "a", "price": 1.0},
+    "list of models": [{"name": "a", "price": 1.0}],
+    "recursive model": {"children": [{"children": []}]},
+    "generic model": {"value": 1},
+    "dataclass": {"x": 1, "y": 0},
+    "named tuple": [1, "a"],
+    "frozen set": [1],
+}
+"""Results of no declared type that the journal can only hold as JSON."""
+NO_RESULT = {"infinite default"}
+"""Kinds that give back what is no value of JSON."""
 
 
-@pytest.mark.parametrize(
-    ("function", "args", "expected"), [row[1:] for row in WORKING], ids=[row[0] for row in WORKING]
-)
-async def test_every_kind_of_callable_is_a_tool(function, args, expected):
-    made = as_tool(function)
+async def test_every_kind_of_callable_is_a_tool_that_an_agent_calls(room: House) -> None:
+    kinds = {f"kind_{number}": row for number, row in enumerate(WORKING)}
+    tools = [as_tool(function, name=name) for name, (_, function, _, _) in kinds.items()]
+    turn = [call(name, **args) for name, (_, _, args, _) in kinds.items()]
+    agent = clerk(turn, "Done.", tools=tools)
+    bench = await room.open(agent)
+    run = bench.run(agent, "Call them all")
 
-    assert await made.invoke(args, None) == expected
+    assert await run == "Done."
+
+    came = {kinds[row["tool"]][0]: row for row in calls(run)}
+    assert {kind for kind, row in came.items() if row["status"] != "success"} == NO_RESULT
+    assert "inf, which JSON cannot hold" in came["infinite default"]["error"]["message"]
+    expected = {kind: AS_JSON.get(kind, value) for kind, _, _, value in WORKING if kind not in NO_RESULT}
+    assert {kind: row["result"] for kind, row in came.items() if kind not in NO_RESULT} == expected
+    assert len(came) >= 60
+
+
+@pytest.mark.parametrize("kind", [row[0] for row in WORKING])
+def test_every_kind_of_callable_has_a_schema_and_a_name(kind: str) -> None:
+    made = as_tool(next(row[1] for row in WORKING if row[0] == kind))
+
     assert made.parameters["type"] == "object"
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", made.name)
 
@@ -273,19 +337,6 @@ def with_lock(lock: functools.partial) -> None: ...
 
 
 def with_old_dict(value: Old) -> None: ...
-
-
-def counting(n: int) -> Iterator[int]:
-    yield n
-
-
-async def counting_later(n: int) -> AsyncIterator[int]:
-    yield n
-
-
-class Yielding:
-    def __call__(self, n: int) -> Iterator[int]:
-        yield n
 
 
 @pytest.mark.parametrize(
@@ -301,10 +352,6 @@ class Yielding:
             r"tool 'with_old_dict' has a parameter 'value' .*import TypedDict from typing_extensions",
             marks=pytest.mark.skipif(sys.version_info >= (3, 12), reason="typing.TypedDict has a schema from 3.12 on"),
         ),
-        (counting, "tool 'counting' yields; a tool gives one value, so collect the items in a list"),
-        (counting_later, "tool 'counting_later' yields"),
-        (functools.partial(counting, 1), "tool 'counting' yields"),
-        (Yielding(), "tool 'yielding' yields"),
         (Item, "'Item' is a class; give a function"),
         (Thing.times, r"tool 'times' is a method without its object; give the method of an instance \(thing.times\)"),
         (max, "tool 'max' has no signature"),

@@ -5,7 +5,7 @@
 - A gate is code, before execution: a tool that needs a person waits for a decision about exactly the arguments shown.
 - The intent is journaled before the tool runs. A call found with an intent and no outcome is run again only if its
   tool says that it may be; otherwise it is `interrupted`, and the model is told that it may or may not have happened.
-- Whatever a tool raises is an outcome, never the end of the run; signals of the runtime pass through.
+- Whatever comes of a call is an outcome, never the end of the run.
 
 Source: DESIGN rules 8 and 12, AGENTS 1.2, CASES 10, 16, 49, u28, u34, u35, u48.
 """
@@ -13,19 +13,18 @@ Source: DESIGN rules 8 and 12, AGENTS 1.2, CASES 10, 16, 49, u28, u34, u35, u48.
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.context import Stopped, ToolContext
+from workbench.agents.execution import Execution
+from workbench.agents.outcomes import error_of, outcome
 from workbench.agents.questions import tool_question
 from workbench.agents.schema import secret_names
-from workbench.durable.functions import in_thread
-from workbench.errors import NotPlain, Signal, ToolArgumentsInvalid
+from workbench.errors import ToolArgumentsInvalid
 from workbench.models.messages import ToolResult
-from workbench.plain import decode, shape_of
 
 if TYPE_CHECKING:
+    from workbench.agents.context import Stopped
     from workbench.agents.live import Live
     from workbench.agents.studio import Assignment, Studio
     from workbench.agents.tools import Tool
@@ -61,8 +60,7 @@ class ToolCalls:
         self._studio = studio
         self._assignment = assignment
         self._agent = assignment.agent
-        self._live = live
-        self._stopped = stopped
+        self._execution = Execution(context, studio, assignment, live, stopped=stopped)
         self._moved = moved
 
     async def carry_out(self, turn: int, calls: list[Call]) -> list[ToolResult]:
@@ -90,7 +88,7 @@ class ToolCalls:
         done = self._context.recorded()
         checked = self._checked(call)
         if isinstance(checked, dict):  # what was begun by earlier code may have happened
-            return await self._conclude(_outcome("interrupted", content=INTERRUPTED) if INTENT in done else checked)
+            return await self._conclude(outcome("interrupted", content=INTERRUPTED) if INTENT in done else checked)
         tool, args = checked
         note = ""
         if await self._asks(tool, args, done):
@@ -111,8 +109,8 @@ class ToolCalls:
 
         intent = await self._context.step(INTENT, _immediate(intend))
         if not fresh and not intent["again"]:
-            return await self._conclude(_outcome("interrupted", content=INTERRUPTED, note=note))
-        return await self._conclude(await self._execute(tool, intent["args"], branch, note))
+            return await self._conclude(outcome("interrupted", content=INTERRUPTED, note=note))
+        return await self._conclude(await self._execution.run(tool, intent["args"], branch, note=note))
 
     def _checked(self, call: Call) -> tuple[Tool, dict[str, Any]] | dict[str, Any]:
         """The tool and the arguments of a call that can be carried out, else the outcome of one that cannot."""
@@ -120,13 +118,13 @@ class ToolCalls:
         if tool is None:
             known = ", ".join(self._agent.tools) or "none"
             words = f"{call.tool!r} does not exist, available: {known}"
-            return _outcome("retried", error=_error("UnknownTool", words))
+            return outcome("retried", error=error_of("UnknownTool", words))
         if call.args is None:
-            return _outcome("retried", error=_error("BadArguments", f"{call.error}; send a JSON object"))
+            return outcome("retried", error=error_of("BadArguments", f"{call.error}; send a JSON object"))
         try:
             tool.validate(call.args)
         except ToolArgumentsInvalid as error:
-            return _outcome("retried", error=_error("BadArguments", str(error)))
+            return outcome("retried", error=error_of("BadArguments", str(error)))
         return tool, call.args
 
     async def _conclude(self, outcome: dict[str, Any]) -> dict[str, Any]:
@@ -155,45 +153,6 @@ class ToolCalls:
             expires_at=None if tool.expires is None else self._studio.clock.now() + tool.expires,
         )
 
-    async def _execute(self, tool: Tool, args: dict[str, Any], branch: str, note: str) -> dict[str, Any]:
-        ledger = self._context.ledger
-        context = ToolContext(
-            self._context,
-            call_id=f"{ledger.key}#{ledger.seq}#{branch}",
-            cancelled=self._stopped,
-            progress=lambda line: self._progress(branch, line),
-            principal=self._assignment.principal,
-            conversation=self._assignment.conversation,
-            home=self._studio.home,
-        )
-        try:
-            async with asyncio.timeout(tool.timeout):
-                value = await self._value(tool, tool.bind(tool.validate(args), context))
-            shape = shape_of(tool.returns)
-            content = decode(shape.encode(value, f"the result of tool {tool.name!r}"))
-        except Signal:
-            raise
-        except asyncio.CancelledError as error:
-            if _is_cancelled():
-                raise
-            return _outcome("failed", error=_error("CancelledError", _words(error), _trace(error)), note=note)
-        except NotPlain as error:
-            return _outcome("failed", error=_error("NotPlain", f"{error}; the tool did run"), note=note)
-        except BaseException as error:
-            if isinstance(error, BaseExceptionGroup) and error.split(Signal)[0] is not None:
-                raise
-            return _outcome("failed", error=_error(type(error).__qualname__, _words(error), _trace(error)), note=note)
-        return _outcome("success", content=content, note=note, progress=self._live.progress.get(branch))
-
-    async def _value(self, tool: Tool, bound: Callable[[], Any]) -> Any:
-        if tool.is_async:
-            return await bound()
-        return await in_thread(bound, (), tool.name, self._context.pool, self._context.entered)
-
-    def _progress(self, branch: str, line: str) -> None:
-        self._live.progress.setdefault(branch, []).append(line)
-        self._live.changes.tell()
-
 
 def _immediate(function: Callable[[], Any]) -> Callable[[], Any]:
     """A step function that runs on the loop: it computes nothing that takes time."""
@@ -202,39 +161,6 @@ def _immediate(function: Callable[[], Any]) -> Callable[[], Any]:
         return function()
 
     return run
-
-
-def _outcome(
-    status: str,
-    *,
-    content: Any = None,
-    error: dict[str, Any] | None = None,
-    note: str = "",
-    progress: list[str] | None = None,
-) -> dict[str, Any]:
-    return {"status": status, "content": content, "error": error, "note": note, "progress": progress or []}
-
-
-def _error(type_name: str, message: str, trace: str = "") -> dict[str, Any]:
-    return {"type": type_name, "message": message, "traceback": trace}
-
-
-def _is_cancelled() -> bool:
-    """Whether the call itself is cancelled, and not something of its own that its tool awaited."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
-def _words(error: BaseException) -> str:
-    """What an error says, also one of a stranger whose words fail."""
-    try:
-        return str(error)
-    except Exception as failure:
-        return f"its words cannot be had: {type(failure).__qualname__}"
-
-
-def _trace(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))
 
 
 def _told(outcome: dict[str, Any]) -> Any:
@@ -254,16 +180,16 @@ def _refused(request: Request) -> dict[str, Any] | None:
         case "approved" | "edited":
             return None
         case "answered":
-            return _outcome("success", content=decision.get("value"), note=f"answered by {decision.get('by')}")
+            return outcome("success", content=decision.get("value"), note=f"answered by {decision.get('by')}")
         case "rejected":
             words = "A person declined this call" + (f": {reason}" if reason else ".")
-            return _outcome(
+            return outcome(
                 "denied", content=words, note=f"rejected by {decision.get('by')}" + (f": {reason}" if reason else "")
             )
         case "expired":
-            return _outcome("denied", content="No decision in time. Nothing was done.", note="no decision in time")
+            return outcome("denied", content="No decision in time. Nothing was done.", note="no decision in time")
         case other:
-            return _outcome("denied", content=f"The request was {other}. Nothing was done.", note=other)
+            return outcome("denied", content=f"The request was {other}. Nothing was done.", note=other)
 
 
 def _approved(request: Request, asked: dict[str, Any]) -> tuple[dict[str, Any], str]:

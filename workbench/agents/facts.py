@@ -44,6 +44,8 @@ class Facts:
     text: dict[int, str] = field(default_factory=dict)
     turn_began: dict[int, float] = field(default_factory=dict)
     progress: dict[str, list[str]] = field(default_factory=dict)
+    printed: dict[str, str] = field(default_factory=dict)
+    at_work: list[str] = field(default_factory=list)
     alive: bool = True
     killed_by: str | None = None
     elsewhere: str | None = None

@@ -195,3 +195,5 @@ class Loop:
         await self._context.threads_over()
         self._state["status"] = "cancelled"
         self._state["cancelled_by"] = self._cancelled_by
+        if left := sorted(self._live.at_work.values()):  # who cancelled lost patience with them
+            self._state["left_at_work"] = left

@@ -66,9 +66,8 @@ def _ended(facts: Facts) -> NowLine:
         error = state["error"] or {"type": "unknown", "message": ""}
         return _line("red", "failed", "Failed:", f"{error['type']}: {error['message']}")
     if state["status"] == "cancelled":
-        return _line(
-            "plain", "cancelled", f"Cancelled{at}", f"by {state.get('cancelled_by', 'someone')}. It stays cancelled."
-        )
+        text = f"by {state.get('cancelled_by', 'someone')}. It stays cancelled."
+        return _line("plain", "cancelled", f"Cancelled{at}", text + _left(facts))
     cuts = sum(1 for life in facts.lives if life.how in ("killed", "lost"))
     if not cuts:
         return _line("plain", "completed", f"Completed{at}.", "")
@@ -76,6 +75,14 @@ def _ended(facts: Facts) -> NowLine:
     return _line(
         "plain", "completed", f"Completed{at}", f"after {times}. No finished turn and no finished step was repeated."
     )
+
+
+def _left(facts: Facts) -> str:
+    """What nobody can stop of a run that is over, if anything."""
+    if not facts.at_work:
+        return ""
+    verb = "executes" if len(facts.at_work) == 1 else "execute"
+    return f" {', '.join(facts.at_work)} did not listen and still {verb}; what comes of that is dropped."
 
 
 def _dead(facts: Facts) -> NowLine:

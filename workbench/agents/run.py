@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from workbench.agents.approvals import Approval, approval_view
 from workbench.agents.facts import Facts
 from workbench.agents.forking import fork_words, forked_from
-from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, first_state
 from workbench.agents.questions import is_of_a_tool
 from workbench.agents.run_view import run_view
@@ -39,6 +38,7 @@ from workbench.plain import decode
 from workbench.process.handle import ENDED
 
 if TYPE_CHECKING:
+    from workbench.agents.live import Live
     from workbench.agents.studio import Studio
     from workbench.agents.views import RunView
     from workbench.durable.process import DurableProcess
@@ -71,8 +71,8 @@ class Run(Shown):
         self._first: tuple[dict[str, Any], float] | None = None
 
     def begin(self) -> Live:
-        """What is live of a new activation of this run; the listeners stay."""
-        self.live = Live(changes=self.live.changes)
+        """What is live of a new activation of this run."""
+        self.live = self.live.follow()
         return self.live
 
     @property
@@ -116,6 +116,11 @@ class Run(Shown):
         if state["status"] in FINAL:
             return state
         return {**state, "status": "waiting" if self._pending() is not None else "running" if begun else "queued"}
+
+    @property
+    def at_work(self) -> list[str]:
+        """The tools of it that execute in this kernel now; after its end, those that did not listen to its cancel."""
+        return sorted(self.live.at_work.values())
 
     @property
     def status(self) -> str:
@@ -290,7 +295,8 @@ class Run(Shown):
     async def cancel(self, by: str = "you") -> str:
         """Stop it for good and close its approvals; gives the status that became true, which may be an earlier end.
 
-        A tool or model that swallows it for `PATIENCE` seconds is left behind: what it does is written no more.
+        A tool or model that swallows it for `PATIENCE` seconds is left behind: what it does is written no more, and
+        `at_work` names the tools that still execute.
         Raises: RunInterrupted or RunFailed when it stops running before that, RunError when nobody carries it out; what
         is in the journal of the cancel is carried out when the run is recovered.
         """
@@ -382,6 +388,8 @@ class Run(Shown):
             text=self.live.text if alive else {},
             turn_began=self.live.began,
             progress=self.live.progress,
+            printed={branch: printed.text for branch, printed in self.live.printed.items()},
+            at_work=self.at_work,
             cut=self._cut,
             threads=len(self.process.threads),
         )

@@ -11,7 +11,7 @@ from workbench.agents.usage import no_usage, with_turn
 
 if TYPE_CHECKING:
     from workbench.agents.facts import Facts
-    from workbench.agents.views import Action, Life, RunView, Usage
+    from workbench.agents.views import Action, CallRow, Life, MessageRow, RunView, Usage
 
 __all__ = ["run_view"]
 
@@ -42,13 +42,21 @@ def run_view(facts: Facts) -> RunView:
         "now_line": now_line(facts, made),
         "rows": made,
         "recovery": recovery(facts),
-        "output": [],
+        "output": _printed(made),
         "result": facts.state["output"],
         "error": facts.state["error"],
         "committed": 1 + len(facts.records) + (1 if facts.final else 0),
         "uncommitted": uncommitted,
         "actions": _actions(facts),
     }
+
+
+def _printed(rows: list[MessageRow | CallRow]) -> list[str]:
+    """The lines that the tools of the run printed, each call by its name where several did."""
+    texts = [(row["tool"], row["stdout"]) for row in rows if row["kind"] == "call" and row.get("stdout")]
+    return [
+        f"{tool}: {line}" if len(texts) > 1 else line for tool, text in texts for line in text.rstrip("\n").split("\n")
+    ]
 
 
 def _life(facts: Facts, index: int) -> Life:

@@ -5,7 +5,8 @@
 - Annotations written as text are resolved where the function was defined: its globals, its closure, and the functions
   around it while they run. What cannot be resolved is refused when the tool is made, naming tool, parameter and
   remedy; never later, in the middle of a run.
-- What cannot be a tool (a generator, a class, an unbound method) is refused with the reason.
+- What yields has the type of its result: what it returns, else what it yields.
+- What cannot be a tool (a class, an unbound method) is refused with the reason.
 
 Knows nothing of the model library, approvals or runs. Source: AGENTS 1.6.
 """
@@ -18,6 +19,7 @@ import re
 import sys
 import types
 import typing
+from collections import abc
 from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -35,6 +37,9 @@ _SECTION = re.compile(
     r"|returns?|yields|raises|examples?|notes?|attributes|see also|warnings?):\s*",
     re.IGNORECASE,
 )
+_YIELDS = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+_ASYNC = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+_STREAMS = (abc.Generator, abc.AsyncGenerator, abc.Iterator, abc.AsyncIterator)
 _ITEM = re.compile(r"\*{0,2}\w+(\s*\([^)]*\))?\s*:\s")
 
 
@@ -89,8 +94,8 @@ def face_of(function: Callable[..., Any], name: str | None = None) -> Face:
         parameters=[p for p in resolved if p.name not in bound and p.name not in contexts],
         signature=signature,
         context=contexts[0] if contexts else None,
-        returns=scope.returns(signature.return_annotation),
-        is_async=inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__),
+        returns=_of_its_result(scope.returns(signature.return_annotation), yields=_is(function, _YIELDS)),
+        is_async=_is(function, _ASYNC),
     )
 
 
@@ -187,11 +192,6 @@ def _refuse(function: Any, name: str) -> None:
         raise BadInput(
             f"{name!r} is a class; give a function, an instance with __call__, or a lambda that makes one", tool=name
         )
-    faces = [function, type(function).__call__, getattr(function, "func", None)]
-    if any(inspect.isgeneratorfunction(face) or inspect.isasyncgenfunction(face) for face in faces):
-        raise BadInput(
-            f"tool {name!r} yields; a tool gives one value, so collect the items in a list and return it", tool=name
-        )
     if inspect.isfunction(function) and re.search(r"(^|\.)[^.<]+\.[^.<]+$", function.__qualname__):
         first = next(iter(inspect.signature(function).parameters), None)
         if first in ("self", "cls"):
@@ -199,6 +199,23 @@ def _refuse(function: Any, name: str) -> None:
                 f"tool {name!r} is a method without its object; give the method of an instance (thing.{name})",
                 tool=name,
             )
+
+
+def _is(function: Any, tests: tuple[Callable[[Any], bool], ...]) -> bool:
+    """Whether a test holds for a callable, also inside a partial or for the `__call__` of an object."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return any(test(function) or test(type(function).__call__) for test in tests)
+
+
+def _of_its_result(annotation: Any, *, yields: bool) -> Any:
+    """The type of what a callable gives in the end; `annotation` is what it is said to return."""
+    origin, args = get_origin(annotation) or annotation, get_args(annotation)
+    if origin not in _STREAMS and not (yields and origin in (abc.Iterable, abc.AsyncIterable)):
+        return Any if yields else annotation
+    if origin is abc.Generator and len(args) == 3 and not _takes_none(args[2]):
+        return args[2]
+    return args[0] if args else Any
 
 
 def _core(function: Any) -> Any:

@@ -103,7 +103,7 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
     args = meant["args"]
     status = result["status"] if result is not None else _status(facts, branch, intent is not None)
     spans = _call_spans(facts, branch, intent, outcome, status)
-    return {
+    row: CallRow = {
         "kind": "call",
         "id": branch,
         "turn": number,
@@ -122,6 +122,9 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
         "spans": spans,
         "took": _took(spans),
     }
+    if stdout := (result or {}).get("stdout") or facts.printed.get(branch):
+        row["stdout"] = stdout
+    return row
 
 
 def _named(records: list[StepRecord], branch: str, name: str) -> StepRecord | None:

@@ -157,6 +157,7 @@ class CallRow(TypedDict):
     note: str  # "approved by you", "the model was told", ""
     steps: list[StepRow]
     progress: list[str]
+    stdout: NotRequired[str]  # what the tool printed, if anything
     result: Any
     error: dict[str, Any] | None  # type, message, traceback
     approval: ApprovalView | None

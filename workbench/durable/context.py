@@ -279,6 +279,11 @@ class DurableContext(Listening[M, S]):
         self._activation.entered(thread)
 
     @property
+    def over(self) -> bool:
+        """Whether its life has ended: a signal then is the runtime's own, and nothing more is written."""
+        return self._activation.closed or self._activation.broken is not None
+
+    @property
     def ledger(self) -> Ledger:
         """The records of the message in hand."""
         return self._ledger("ledger")

@@ -130,8 +130,8 @@ def in_thread(
     pool: Executor,
     entered: Callable[[Future[Any]], None],
 ) -> Awaitable[Any]:
-    """Run a plain function in the pool with the caller's context variables."""
-    return asyncio.wrap_future(_submitted(function, args, name, pool, entered))
+    """Run a plain function in the pool with the caller's context variables; a coroutine that it gives, on the loop."""
+    return _through_a_thread(_submitted(function, args, name, pool, entered))
 
 
 def _submitted(

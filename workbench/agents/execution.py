@@ -1,0 +1,150 @@
+"""Execution: one run of a tool's code, and whatever comes of it as an outcome.
+
+- A plain function runs in a thread, an async one on the loop; one that yields is read to its end.
+- Whatever a tool raises is its outcome. Only a signal that ends this very run passes through; one that a tool got hold
+  of elsewhere is its failure like any other.
+- What it prints and its lines of progress are kept with the outcome, bounded.
+
+Source: AGENTS 1.3, CASES 49. Knows nothing of models, approvals or what was asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from workbench.agents.context import ToolContext
+from workbench.agents.outcomes import error_of, outcome, raised
+from workbench.agents.printed import Printed, printing
+from workbench.agents.streams import drained, drained_async
+from workbench.durable.functions import in_thread
+from workbench.errors import NotPlain, Signal
+from workbench.plain import decode, encode, shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from workbench.agents.context import Stopped
+    from workbench.agents.live import Live
+    from workbench.agents.studio import Assignment, Studio
+    from workbench.agents.tools import Tool
+    from workbench.durable.context import DurableContext
+
+__all__ = ["Execution"]
+
+
+class Execution:
+    """Runs tools for one message of one run."""
+
+    def __init__(
+        self,
+        context: DurableContext[Any, Any],
+        studio: Studio,
+        assignment: Assignment,
+        live: Live,
+        *,
+        stopped: Stopped,
+    ) -> None:
+        self._context = context
+        self._studio = studio
+        self._assignment = assignment
+        self._live = live
+        self._stopped = stopped
+
+    async def run(self, tool: Tool, args: dict[str, Any], branch: str, *, note: str = "") -> dict[str, Any]:
+        """The outcome of a tool that runs now, on `branch`. Raises: CancelledError and the signals of its run."""
+        printed = self._live.printed[branch] = Printed(lambda: self._studio.home.hop(self._live.changes.tell))
+        made = await self._ran(tool, args, branch, note, printed)
+        made["progress"] = self._live.progress.get(branch, [])
+        if text := printed.text:
+            made["stdout"] = text
+        return made
+
+    async def _ran(self, tool: Tool, args: dict[str, Any], branch: str, note: str, printed: Printed) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(tool.timeout):
+                bound = tool.bind(tool.validate(args), self._tool_context(branch))
+                value = await self._value(tool, bound, branch, printed)
+            content = _kept(value, tool)
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            return raised(error, note)
+        except NotPlain as error:
+            return outcome("failed", error=error_of("NotPlain", f"{error}; the tool did run"), note=note)
+        except BaseException as error:
+            if self._context.over and _holds_a_signal(error):
+                raise
+            return raised(error, note)
+        return outcome("success", content=content, note=note)
+
+    def _tool_context(self, branch: str) -> ToolContext:
+        ledger = self._context.ledger
+        return ToolContext(
+            self._context,
+            call_id=f"{ledger.key}#{ledger.seq}#{branch}",
+            cancelled=self._stopped,
+            progress=lambda line: self._live.say(branch, line),
+            principal=self._assignment.principal,
+            conversation=self._assignment.conversation,
+            home=self._studio.home,
+        )
+
+    async def _value(self, tool: Tool, bound: Callable[[], Any], branch: str, printed: Printed) -> Any:
+        """What the tool gives, on the loop or through a thread; a stream of it read to its end."""
+        home, live = self._studio.home, self._live
+
+        def in_its_thread() -> Any:
+            with printing(printed):
+                value = bound()
+                if inspect.isgenerator(value):
+                    return drained(value, lambda line: home.hop(live.say, branch, line), self._stopped.is_set)
+                return value
+
+        def entered(thread: Future[Any]) -> None:
+            live.at_work[thread] = tool.name
+            thread.add_done_callback(lambda _: home.hop(live.at_work.pop, thread, None))
+            self._context.entered(thread)
+
+        if not tool.is_async:
+            value = await in_thread(in_its_thread, (), tool.name, self._context.pool, entered)
+            return await drained_async(value, partial(live.say, branch)) if inspect.isasyncgen(value) else value
+        live.at_work[printed] = tool.name
+        try:
+            with printing(printed):
+                value = bound()
+                if inspect.isasyncgen(value):
+                    return await drained_async(value, partial(live.say, branch))
+                return await value if inspect.isawaitable(value) else value
+        finally:
+            live.at_work.pop(printed, None)
+
+
+def _kept(value: Any, tool: Tool) -> Any:
+    """A result as the journal has it; what has no type to come back to, as its JSON. Raises: NotPlain."""
+    path = f"the result of tool {tool.name!r}"
+    try:
+        return decode(shape_of(tool.returns).encode(value, path))
+    except NotPlain:
+        try:
+            made = to_jsonable_python(value)
+        except PydanticSerializationError:
+            made = None
+        if made is None:
+            raise
+        return decode(encode(made, path))
+
+
+def _is_cancelled() -> bool:
+    """Whether the call itself is cancelled, and not something of its own that its tool awaited."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _holds_a_signal(error: BaseException) -> bool:
+    return isinstance(error, Signal) or (isinstance(error, BaseExceptionGroup) and error.split(Signal)[0] is not None)
