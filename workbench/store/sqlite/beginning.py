@@ -18,8 +18,9 @@ from workbench.store.sqlite.sound import guarded
 from workbench.store.sqlite.states import in_commit, read_state
 
 if TYPE_CHECKING:
+    from workbench.store.sqlite.gathered import Known
     from workbench.store.sqlite.hosts import Member
-    from workbench.store.sqlite.ledger import Known, Ledger
+    from workbench.store.sqlite.ledger import Ledger
     from workbench.store.sqlite.write import Job
 
 __all__ = ["begin"]

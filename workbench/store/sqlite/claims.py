@@ -17,7 +17,8 @@ from workbench.store.sqlite.states import read_state
 
 if TYPE_CHECKING:
     from workbench.store.claims import Host
-    from workbench.store.sqlite.ledger import Known, Ledger
+    from workbench.store.sqlite.gathered import Known
+    from workbench.store.sqlite.ledger import Ledger
     from workbench.store.sqlite.write import Job
 
 __all__ = ["NO_LIFE", "claim", "describe", "due", "live", "live_owner", "load", "own", "prolong", "register", "release"]

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
 
-    from workbench.store.sqlite.ledger import Known, Ledger
+    from workbench.store.sqlite.gathered import Known
+    from workbench.store.sqlite.ledger import Ledger
     from workbench.store.sqlite.write import Job
     from workbench.store.upkeep import CopyRow
 

@@ -15,8 +15,9 @@ from workbench.store.sqlite.letters import finished
 from workbench.store.sqlite.sound import guarded
 
 if TYPE_CHECKING:
+    from workbench.store.sqlite.gathered import Known
     from workbench.store.sqlite.hosts import Member
-    from workbench.store.sqlite.ledger import Known, Ledger
+    from workbench.store.sqlite.ledger import Ledger
     from workbench.store.sqlite.write import Job
 
 __all__ = ["collect", "move", "post"]

@@ -17,33 +17,23 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import Fenced, Signal, StoreError, WorkbenchError
 from workbench.store.fencing import fenced
 from workbench.store.sqlite.ahead import Ahead, read_ahead
-from workbench.store.sqlite.blobs import INLINE, fold
+from workbench.store.sqlite.blobs import INLINE
 from workbench.store.sqlite.file import PATIENCE, gone, identity, is_busy
+from workbench.store.sqlite.gathered import Gathered, Known
 from workbench.store.sqlite.hosts import renew
 from workbench.store.sqlite.schema import LAST_ID
 from workbench.store.sqlite.sound import damaged, is_instant, is_number
 from workbench.store.sqlite.statements import (
-    ANSWER,
-    CALL,
-    COMMITTED,
     DATA_VERSION,
     DEAD,
-    FREE_STATE,
-    KEY,
-    KEY_AND_WAKE,
     MAKE_KEY,
     MAKE_STATE,
-    MESSAGE,
-    NEVER,
-    OPEN_CALL,
     READ_KEY,
-    RECORD,
-    STATE,
 )
 from workbench.store.sqlite.states import keep
 from workbench.store.sqlite.write import APPEND, BEGIN, COMMIT, JOB, STEP
@@ -62,33 +52,12 @@ class Busy(Exception):
     """Another connection has the file; nothing was written and the batch can be tried again."""
 
 
-class Known:
-    """What is remembered of one key.
-
-    `seen` is the data version at which it was true; `stored_wake` is the wake that its row has; `state` is its
-    committed state, or False until a commit needs it.
-    """
-
-    __slots__ = (
-        "cursor", "epoch", "id", "last_life", "last_message", "last_seq", "last_state", "last_work", "seen", "state",
-        "stored_wake", "wake",
-    )  # fmt: skip
-
-    def __init__(self, row: tuple[int, int, int, int, int, int, int, float | None, int], seen: int) -> None:
-        self.id, self.epoch, self.cursor, self.last_seq = row[:4]
-        self.last_message, self.last_work, self.last_life, self.wake, self.last_state = row[4:]
-        self.stored_wake = self.wake
-        self.seen = seen
-        self.state: str | Literal[False] | None = False
-
-
-class Ledger:
+class Ledger(Gathered):
     """The write connection of a store, with what is remembered of its keys."""
 
     def __init__(self, connection: sqlite3.Connection, path: str, now: Callable[[], float], *, relaxed: bool) -> None:
+        super().__init__(connection)
         self.relaxed = relaxed
-        self.sql = connection.execute
-        self.connection = connection
         self.path = path
         self.at = 0.0
         self.quick = False
@@ -98,7 +67,6 @@ class Ledger:
         self.renewed = 0.0
         self._file = identity(path)
         self._now = now
-        self._many = connection.executemany
         self._known: dict[str, Known] = {}
         self.ahead: Ahead | None = None
         self._landed: tuple[Sequence[Write], list[object]] = ((), [])
@@ -111,7 +79,6 @@ class Ledger:
             self._nothing,
             self._begin_life,
         )
-        self._clear()
 
     def land(self, writes: Sequence[Write]) -> list[object]:
         """Write a batch; gives for each write its value, or the error that it ends with.
@@ -222,65 +189,10 @@ class Ledger:
         self._touched[known.id] = known
         return known.last_life
 
-    def later(self, statement: str, row: tuple[Any, ...]) -> None:
-        """Run a statement with the rows that are gathered, before SQL must see them."""
-        self._later.setdefault(statement, []).append(row)
-
     def set_wake(self, known: Known, wake_at: float | None) -> None:
         """Move the wake of a key."""
         known.wake = wake_at
         self._touched[known.id] = known
-
-    def settle(self) -> None:
-        """Bring the rows that are gathered into the tables, so that SQL sees them."""
-        if not self._touched and not self._later:
-            return
-        many = self._many
-        for statement, rows in self._later.items():
-            many(statement, rows)
-        for statement, rows in (
-            (MESSAGE, self._messages),
-            (CALL, self._calls),
-            (RECORD, self._records),
-            (COMMITTED, self._commits),
-            (OPEN_CALL, self._opened),
-            (ANSWER, self._answers),
-        ):
-            if rows:
-                many(statement, rows)
-        if self.states:
-            if self.large:
-                many(FREE_STATE, self.large)
-            many(STATE, self.states.values())
-        self._settle_keys()
-        self._clear()
-
-    def _settle_keys(self) -> None:
-        stay: list[tuple[Any, ...]] = []
-        move: list[tuple[Any, ...]] = []
-        for known in self._touched.values():
-            row = (
-                known.epoch,
-                known.cursor,
-                known.last_seq,
-                known.last_message,
-                known.last_work,
-                known.last_life,
-                known.last_state,
-            )
-            if known.wake == known.stored_wake:
-                stay.append((*row, known.id))
-            else:
-                known.stored_wake = known.wake
-                move.append((*row, NEVER if known.wake is None else known.wake, known.id))
-        if stay:
-            self._many(KEY, stay)
-        if move:
-            self._many(KEY_AND_WAKE, move)
-
-    def fold(self, payload: str) -> str | bytes:
-        """What a column holds for a payload (`workbench.store.sqlite.blobs`)."""
-        return payload if len(payload) <= INLINE else fold(self.connection, payload)
 
     # The kinds of writes, in the order of their constants.
 
@@ -353,18 +265,6 @@ class Ledger:
 
     def _nothing(self, write: Write) -> object:
         return None
-
-    def _clear(self) -> None:
-        self._messages: list[tuple[Any, ...]] = []
-        self._calls: list[tuple[Any, ...]] = []
-        self._records: list[tuple[Any, ...]] = []
-        self._commits: list[tuple[Any, ...]] = []
-        self._opened: list[tuple[Any, ...]] = []
-        self._answers: list[tuple[Any, ...]] = []
-        self.states: dict[int, tuple[int, str | None, int]] = {}
-        self.large: set[tuple[int]] = set()
-        self._touched: dict[int, Known] = {}
-        self._later: dict[str, list[tuple[Any, ...]]] = {}
 
     # The transaction.
 

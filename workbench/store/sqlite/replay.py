@@ -16,7 +16,8 @@ from workbench.store.sqlite.sound import guarded
 
 if TYPE_CHECKING:
     from workbench.store.sqlite.ahead import Entry
-    from workbench.store.sqlite.ledger import Known, Ledger
+    from workbench.store.sqlite.gathered import Known
+    from workbench.store.sqlite.ledger import Ledger
     from workbench.store.sqlite.write import Job
 
 __all__ = ["of_message", "pending", "record", "steps", "waiting"]

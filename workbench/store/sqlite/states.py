@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import sqlite3
 
     from workbench.store.journal import Commit
-    from workbench.store.sqlite.ledger import Known, Ledger
+    from workbench.store.sqlite.gathered import Known
+    from workbench.store.sqlite.ledger import Ledger
 
 __all__ = ["in_commit", "keep", "newest", "past", "read_state"]
 
