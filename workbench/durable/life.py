@@ -51,7 +51,8 @@ class Life:
         assert loaded is not None
         if loaded.snapshot is not None:
             text, restored = definition.restore(key, loaded.snapshot, loaded.version)
-            loaded = replace(loaded, snapshot=text)
+            if text is not loaded.snapshot:
+                loaded = replace(loaded, snapshot=text)
         self._runtime = runtime
         self._definition = definition
         self._begun = begun
