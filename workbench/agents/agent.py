@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from workbench.agents.delegates import by_name, delegate
 from workbench.agents.tools import Tool, toolset
 from workbench.errors import BadInput
 from workbench.models.model import Model, ToolSpec
@@ -20,7 +21,8 @@ _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 class Agent:
     """What runs are made of.
 
-    `tools` are callables; `model` is "offline", a provider string such as "openai:gpt-5.2", or an object of
+    `tools` are callables, and other agents that it may ask, as `ask_<name>`; `description` is what others are told that
+    it does. `model` is "offline", a provider string such as "openai:gpt-5.2", or an object of
     `workbench.models`. `max_turns` bounds the model turns of one run. Raises: BadInput naming the agent and what
     cannot be.
     """
@@ -29,8 +31,9 @@ class Agent:
         self,
         name: str,
         *,
-        tools: Iterable[Callable[..., Any] | Tool] = (),
+        tools: Iterable[Callable[..., Any] | Tool | Agent] = (),
         instructions: str | None = None,
+        description: str | None = None,
         model: str | Model = "offline",
         max_turns: int = 20,
         settings: dict[str, Any] | None = None,
@@ -40,7 +43,10 @@ class Agent:
         if type(max_turns) is not int or max_turns < 1:
             raise BadInput(f"max_turns of agent {name!r} is a whole number from 1, found {max_turns!r}")
         self.name = name
-        self.tools = toolset(tools)
+        given = list(tools)
+        self.description = description
+        self.delegates = by_name([each for each in given if isinstance(each, Agent)], name)
+        self.tools = toolset(each.as_tool() if isinstance(each, Agent) else each for each in given)
         self.instructions = instructions
         self.max_turns = max_turns
         self.settings = dict(settings or {})
@@ -73,9 +79,23 @@ class Agent:
         other = copy.copy(self)
         for attribute in ("name", *(changes.keys() - {"model"})):
             setattr(other, attribute, getattr(given, attribute))
+        if "tools" in changes:
+            other.delegates = given.delegates
         if "model" in changes:
             other._given, other._model = given._given, given._model
         return other
+
+    def as_tool(self, *, name: str | None = None, description: str | None = None, **policy: Any) -> Tool:
+        """The tool that asks this agent; `policy` are the options of `workbench.agents.tools.as_tool`."""
+        return delegate(self, name, description, **policy)
+
+    @property
+    def team(self) -> dict[str, Agent]:
+        """Every agent that it may ask, and that those may ask, by name."""
+        found: dict[str, Agent] = {}
+        for agent in self.delegates.values():
+            found |= {agent.name: agent} | agent.team
+        return found
 
     def specs(self) -> list[ToolSpec]:
         """The tools as a model is told of them."""

@@ -213,6 +213,7 @@ def approval_view(request: Request, *, alive: bool) -> ApprovalView:
         "run": body["run"],
         "key": request.key,
         "agent": body["agent"],
+        "chain": _chain(body),
         "tool": body["tool"],
         "call": body["call"],
         "sentence": body["sentence"],
@@ -229,6 +230,12 @@ def approval_view(request: Request, *, alive: bool) -> ApprovalView:
         "effective_args": decision.get("args", body["args"] if status == "approved" else None),
         "actions": _actions(request.id) if alive and status == PENDING else [],
     }
+
+
+def _chain(body: dict[str, Any]) -> list[str]:
+    """Who asked whom, by name, and the tool at the end."""
+    links = body.get("chain") or [{"agent": body["agent"]}]
+    return [*(link["agent"] for link in links), body["tool"]]
 
 
 def _actions(id: str) -> list[Action]:

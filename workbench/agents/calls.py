@@ -60,7 +60,7 @@ class ToolCalls:
         self._studio = studio
         self._assignment = assignment
         self._agent = assignment.agent
-        self._execution = Execution(context, studio, assignment, live, stopped=stopped)
+        self._execution = Execution(context, studio, assignment, live, stopped=stopped, moved=moved)
         self._moved = moved
 
     async def carry_out(self, turn: int, calls: list[Call]) -> list[ToolResult]:
@@ -149,7 +149,7 @@ class ToolCalls:
             run=self._assignment.run,
             agent=self._agent.name,
             call=branch,
-            chain=[],
+            chain=self._assignment.chain,
             expires_at=None if tool.expires is None else self._studio.clock.now() + tool.expires,
         )
 

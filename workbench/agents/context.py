@@ -9,12 +9,15 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.delegation import AT_ONCE, CHILD
 from workbench.errors import StepMisuse
 from workbench.process.drive import Cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
+    from workbench.agents.agent import Agent
+    from workbench.agents.delegation import Delegation
     from workbench.durable.context import DurableContext
     from workbench.durable.retries import Retry
     from workbench.loop import Home
@@ -64,6 +67,7 @@ class ToolContext:
         principal: Principal,
         conversation: str,
         home: Home,
+        delegation: Delegation,
     ) -> None:
         self.call_id = call_id
         """Equal on every retry of one interrupted call, different for every new call, never made from the arguments."""
@@ -75,6 +79,7 @@ class ToolContext:
         self._context = context
         self._progress = progress
         self._home = home
+        self._delegation = delegation
 
     def step(
         self,
@@ -89,15 +94,35 @@ class ToolContext:
 
         Raises: StepMisuse from a plain tool, whose thread cannot await; and what `ctx.step` raises.
         """
-        if not self._home.here or asyncio.current_task() is None:
-            raise StepMisuse(
-                f"step {name!r} is asked for from a plain tool; write the tool as async def to use steps", name=name
-            )
+        self._must_be_async(f"step {name!r}", name)
         if name.startswith("@"):
             raise StepMisuse(
                 f"step {name!r}: names that begin with @ are the workbench's own; choose another", name=name
             )
         return self._context.step(name, fn, returns=returns, retry=retry, timeout=timeout)
+
+    async def ask(self, agent: Agent | str, message: str) -> Any:
+        """Ask another agent, and give its answer: a run of its own, which a retry of this call finds again.
+
+        The child's run ends with this one. Raises: StepMisuse from a plain tool; BadInput; NoCode for an agent that is
+        not here; RunFailed or RunCancelled as the child ended.
+        """
+        self._must_be_async("another agent", CHILD)
+        return await self._delegation.ask(agent, message)
+
+    async def ask_all(self, agent: Agent | str, messages: Iterable[str], *, at_once: int = AT_ONCE) -> list[Any]:
+        """Ask another agent once for each message, `at_once` at most at a time; the answers in the order of asking.
+
+        All come to their end, whatever becomes of the others. Raises: as `ask`, for the first in order that failed.
+        """
+        self._must_be_async("another agent", CHILD)
+        return await self._delegation.ask_all(agent, messages, at_once)
+
+    def _must_be_async(self, what: str, name: str) -> None:
+        if not self._home.here or asyncio.current_task() is None:
+            raise StepMisuse(
+                f"{what} is asked for from a plain tool; write the tool as async def to use steps", name=name
+            )
 
     def progress(self, text: str) -> None:
         """Show a line of progress; from any thread."""

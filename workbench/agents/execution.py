@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from workbench.agents.context import ToolContext
+from workbench.agents.delegation import Delegation
 from workbench.agents.outcomes import error_of, outcome, raised
 from workbench.agents.printed import Printed, printing
 from workbench.agents.streams import drained, drained_async
@@ -39,7 +40,7 @@ __all__ = ["Execution"]
 
 
 class Execution:
-    """Runs tools for one message of one run."""
+    """Runs tools for one message of one run. `moved(branch, status)` hears where each call stands."""
 
     def __init__(
         self,
@@ -49,12 +50,14 @@ class Execution:
         live: Live,
         *,
         stopped: Stopped,
+        moved: Callable[[str, str], None],
     ) -> None:
         self._context = context
         self._studio = studio
         self._assignment = assignment
         self._live = live
         self._stopped = stopped
+        self._moved = moved
 
     async def run(self, tool: Tool, args: dict[str, Any], branch: str, *, note: str = "") -> dict[str, Any]:
         """The outcome of a tool that runs now, on `branch`. Raises: CancelledError and the signals of its run."""
@@ -93,6 +96,15 @@ class Execution:
             principal=self._assignment.principal,
             conversation=self._assignment.conversation,
             home=self._studio.home,
+            delegation=Delegation(
+                self._context,
+                self._studio,
+                self._assignment,
+                branch,
+                stopped=self._stopped,
+                moved=self._moved,
+                changes=self._live.changes,
+            ),
         )
 
     async def _value(self, tool: Tool, bound: Callable[[], Any], branch: str, printed: Printed) -> Any:

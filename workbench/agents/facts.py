@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.loop import FINAL, TURN
+from workbench.agents.questions import asked_through
 from workbench.durable.retries import Try
 from workbench.durable.steps import MARKS
 from workbench.models.model import Turn
 from workbench.plain import decode
 
 if TYPE_CHECKING:
+    from workbench.agents.kin import Kin
     from workbench.durable.requests import Request
     from workbench.durable.steps import Address
     from workbench.store.glance import Activation
@@ -26,7 +28,10 @@ __all__ = ["Facts", "call_of"]
 
 @dataclass(slots=True)
 class Facts:
-    """`state` is the newest known; `records` are those of the run's message; `open` are the steps that run now."""
+    """`state` is the newest known; `records` are those of the run's message; `open` are the steps that run now.
+
+    `kin` are the runs that it asked, and `nested` the requests of those and of whom they asked.
+    """
 
     id: str
     key: str
@@ -40,6 +45,8 @@ class Facts:
     records: list[StepRecord] = field(default_factory=list)
     open: dict[Address, float] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
+    kin: list[Kin] = field(default_factory=list)
+    nested: list[Request] = field(default_factory=list)
     lives: list[Activation] = field(default_factory=list)
     text: dict[int, str] = field(default_factory=dict)
     turn_began: dict[int, float] = field(default_factory=dict)
@@ -64,7 +71,7 @@ class Facts:
         """The status that is true in the journal: waiting while a request is open and nothing else moves."""
         if self.final or self.alive:
             return str(self.state["status"])
-        if any(request.status == "pending" for request in self.requests):
+        if any(request.status == "pending" for request in (*self.requests, *self.nested)):
             return "waiting"
         return "running" if self.records or self.lives else "queued"
 
@@ -106,6 +113,16 @@ class Facts:
         """The request of a call: the one that waits, else the newest."""
         asked = [request for request in self.requests if request.body.get("call") == branch]
         return next((request for request in asked if request.status == "pending"), asked[-1] if asked else None)
+
+    def asked(self, branch: str) -> list[Kin]:
+        """The runs that a call asked."""
+        return [one for one in self.kin if call_of(one.branch) == branch]
+
+    def waits_below(self, branch: str) -> Request | None:
+        """The oldest open request of the runs that a call asked, however far below."""
+        below = [one.id for one in self.asked(branch)]
+        pending = (request for request in self.nested if request.status == "pending")
+        return next((request for request in pending if any(asked_through(request, id) for id in below)), None)
 
     def replayed(self, record: StepRecord) -> bool:
         """Whether a later life used the record instead of doing it again."""

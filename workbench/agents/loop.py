@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.agents.asking import Asking
 from workbench.agents.calls import ToolCalls
 from workbench.agents.context import Stopped
+from workbench.agents.delegation import end_children
 from workbench.agents.usage import no_usage, with_turn
 from workbench.durable.requests import PENDING
 from workbench.errors import AlreadyDecided, RunFailed, StepFailed, WorkbenchError
@@ -88,6 +89,8 @@ class Loop:
                 raise
         finally:
             self._stop_listening()
+        if self._state["status"] != "cancelled":
+            await self._end_children(self._agent.name)
         if any(r.key == self._context.ledger.key and r.status == PENDING for r in self._studio.requests.known()):
             await self._close_requests("the run", "the run ended without it")
         self._state["text"] = ""
@@ -183,6 +186,10 @@ class Loop:
             "traceback": "".join(traceback.format_exception(error)),
         }
 
+    async def _end_children(self, by: str) -> None:
+        """Leave no run at work that this one has asked and will not hear of."""
+        await end_children(self._studio, self._assignment.run, self._context.ledger, by)
+
     async def _close_requests(self, by: str | None, reason: str) -> None:
         """Leave no question open that nobody waits for."""
         for request in await self._studio.requests.find(key=self._context.ledger.key, status=PENDING):
@@ -191,6 +198,7 @@ class Loop:
 
     async def _cancelled(self) -> None:
         self._context.give_up()
+        await self._end_children(str(self._cancelled_by))
         await self._close_requests(self._cancelled_by, "the run was cancelled")
         await self._context.threads_over()
         self._state["status"] = "cancelled"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.agents.tools import Tool
     from workbench.durable.requests import Request
 
-__all__ = ["INPUT_REQUIRED", "TOOL_CALL", "input_question", "is_of_a_tool", "risk_of", "tool_question"]
+__all__ = ["INPUT_REQUIRED", "TOOL_CALL", "asked_through", "input_question", "is_of_a_tool", "risk_of", "tool_question"]
 
 TOOL_CALL, INPUT_REQUIRED = "tool_call", "input_required"
 NEEDED = frozenset(("run", "agent", "tool", "call", "sentence", "act", "args", "schema"))
@@ -31,12 +31,12 @@ def tool_question(
     run: str,
     agent: str,
     call: str,
-    chain: list[str],
+    chain: list[dict[str, str]],
     expires_at: float | None = None,
     message: str = "",
     rule_id: str | None = None,
 ) -> dict[str, Any]:
-    """May this call run? `call` is its branch, `chain` the runs above the one that asks, outermost first.
+    """May this call run? `call` is its branch; `chain` is who asked whom, `{"agent", "run"}` of each, the asker last.
 
     `message` says why a person is asked, `rule_id` which rule of the policy wants it.
     """
@@ -64,7 +64,7 @@ def input_question(
     agent: str,
     tool: str,
     call: str,
-    chain: list[str],
+    chain: list[dict[str, str]],
     expires_at: float | None = None,
 ) -> dict[str, Any]:
     """What is the value? `message` is the question in words, `schema` the JSON schema of the answer."""
@@ -89,12 +89,19 @@ def is_of_a_tool(request: Request) -> bool:
     return request.body.keys() >= NEEDED
 
 
+def asked_through(request: Request, run: str) -> bool:
+    """Whether a request is of this run, or of one that it asked, through however many others."""
+    chain = request.body.get("chain")
+    links = chain if type(chain) is list else ()
+    return request.body.get("run") == run or any(type(link) is dict and link.get("run") == run for link in links)
+
+
 def risk_of(tool: Tool) -> str:
     """What kind of act a call of the tool is: read_only, changes or destructive."""
     return "read_only" if tool.read_only else "destructive" if tool.destructive else "changes"
 
 
-def _place(run: str, agent: str, tool: str, call: str, chain: list[str]) -> dict[str, Any]:
+def _place(run: str, agent: str, tool: str, call: str, chain: list[dict[str, str]]) -> dict[str, Any]:
     turn, _, position = call.removeprefix("t").partition(".")
     return {
         "run": run,

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 from workbench.agents.approvals import Approval, approval_view
 from workbench.agents.facts import Facts
 from workbench.agents.forking import fork_words, forked_from
+from workbench.agents.kin import kin
 from workbench.agents.loop import FINAL, FIRST, first_state
-from workbench.agents.questions import is_of_a_tool
+from workbench.agents.questions import asked_through, is_of_a_tool
 from workbench.agents.run_view import run_view
-from workbench.agents.stored import given_up, killer, read_history, unreadable, whole
+from workbench.agents.stored import given_up, killer, read_history, read_message, unreadable, whole
 from workbench.durable.requests import PENDING
 from workbench.errors import (
     BadInput,
@@ -86,6 +87,11 @@ class Run(Shown):
         return self.process.lives
 
     @property
+    def ended(self) -> bool:
+        """Whether it has come to its end, and the journal has it."""
+        return self._has_ended()
+
+    @property
     def owner(self) -> Host | None:
         """The other live host that has the run; None while this one may run it."""
         if self.process.elsewhere is not None or self.process.activation is not None:
@@ -131,6 +137,24 @@ class Run(Shown):
     def request(self) -> str:
         """What was asked."""
         return str(self.state["request"] or self.facts().message.get("text", ""))
+
+    @property
+    def parent(self) -> str | None:
+        """The id of the run that asked for this one; None for one that a person, a door or a schedule began."""
+        parent = self._message().get("parent")
+        return parent["run"] if type(parent) is dict else None
+
+    @property
+    def children(self) -> list[Run]:
+        """The runs that this one asked, in order of asking."""
+        return self._studio.runs.children(self.id)
+
+    def _message(self) -> dict[str, Any]:
+        """The message that began the run; empty while nobody has it, or when its row was changed by hand."""
+        if self._first is None:
+            text = self._runtime.store.message_now(self.key, FIRST)
+            return {} if text is None else read_message(text)
+        return self._first[0]
 
     @property
     def output(self) -> str | None:
@@ -215,7 +239,10 @@ class Run(Shown):
         )
 
     async def approval(self) -> Approval:
-        """The oldest request that the run waits for, waited for. Raises: RunError when the run ends without asking."""
+        """The oldest request that the run, or one that it asked, waits for; waited for.
+
+        Raises: RunError when the run ends without asking.
+        """
         while (request := self._pending()) is None:
             if self._over():
                 raise RunError(f"run {self.id!r} is {self.status} and asks for nothing", run=self.id)
@@ -224,7 +251,7 @@ class Run(Shown):
 
     def _pending(self) -> Approval | None:
         for request in self._runtime.requests.known():
-            if request.key == self.key and request.status == PENDING and is_of_a_tool(request):
+            if request.status == PENDING and is_of_a_tool(request) and asked_through(request, self.id):
                 return Approval(approval_view(request, alive=True))
         return None
 
@@ -403,6 +430,13 @@ class Run(Shown):
                 self._first = facts.message, facts.asked_at
         else:
             facts.message, facts.asked_at = self._first
+        facts.kin = kin(self._studio.runs, self.id, facts.seq, facts.records)
+        if facts.kin:
+            facts.nested = [
+                r
+                for r in self._runtime.requests.known()
+                if r.key != self.key and is_of_a_tool(r) and asked_through(r, self.id)
+            ]
         return facts
 
     def view(self) -> RunView:

@@ -18,10 +18,12 @@ from workbench.agents.context import Principal
 from workbench.agents.forking import Forks, agents_among
 from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, Loop, first_state
+from workbench.agents.questions import asked_through
 from workbench.agents.run import Run
 from workbench.agents.stored import AGENT, run_key
 from workbench.agents.studio import Assignment, Studio
 from workbench.durable.definition import DurableDefinition
+from workbench.durable.requests import PENDING
 from workbench.errors import BadInput, CallConflict, NoCode
 from workbench.given import named
 from workbench.plain import decode, encode
@@ -50,7 +52,7 @@ class Runs:
     """The runs of a bench: `runs[id]`, iteration (oldest first), `find`."""
 
     def __init__(self, runtime: Runtime, agents: dict[str, Agent]) -> None:
-        self.studio = Studio(runtime, agents)
+        self.studio = Studio(runtime, agents, self)
         self.studio.forks = Forks(runtime, agents_among(agents, self.add), self.__getitem__)
         self._runtime = runtime
         self._agents = agents
@@ -58,9 +60,10 @@ class Runs:
         runtime.schedules.kinds[SCHEDULED] = _scheduled
 
     def add(self, agent: Agent) -> None:
-        """Know an agent by its name, or replace the one of that name."""
-        self._agents[agent.name] = agent
-        self._runtime.add(self._definition(agent.name))
+        """Know an agent and its team by their names, or replace those of their names."""
+        for one in (*agent.team.values(), agent):
+            self._agents[one.name] = one
+            self._runtime.add(self._definition(one.name))
 
     def start(
         self,
@@ -70,10 +73,12 @@ class Runs:
         id: str | None = None,
         conversation: str | None = None,
         principal: Principal | None = None,
+        parent: dict[str, Any] | None = None,
     ) -> Run:
         """A run of `agent` for `request`; its first message is committed when this returns.
 
-        `id` makes it idempotent. Raises: BadInput, CallConflict when the id is another run.
+        `id` makes it idempotent. `parent` is the call that asks: `{"run", "call", "chain"}`.
+        Raises: BadInput, CallConflict when the id is another run.
         """
         _check_request(request)
         if id is not None and (type(id) is not str or not id):
@@ -88,7 +93,7 @@ class Runs:
         known = self._known(name, agent, request) if id is not None else None
         if known is not None:
             return known
-        self._post(name, agent, request, conversation, principal)
+        self._post(name, agent, request, conversation, principal, parent)
         run = self._run(name, agent.name)
         if self._runtime.worker:
             run.process.start()
@@ -125,9 +130,17 @@ class Runs:
             )
         return self[id]
 
-    def _post(self, id: str, agent: Agent, request: str, conversation: str | None, principal: Principal | None) -> None:
+    def _post(
+        self,
+        id: str,
+        agent: Agent,
+        request: str,
+        conversation: str | None,
+        principal: Principal | None,
+        parent: dict[str, Any] | None,
+    ) -> None:
         now = self._runtime.clock.now()
-        post = _first_post(id, agent.name, request, now, conversation, principal)
+        post = _first_post(id, agent.name, request, now, conversation, principal, parent)
         self._runtime.store.post_now(
             post.key, post.message, id=post.id, wake=now, definition=post.definition, args=post.args
         )
@@ -157,13 +170,37 @@ class Runs:
             info.definition.startswith(AGENT) for info in self._runtime.store.keys_now(key=run_key(id))
         )
 
-    def find(self, *, status: str | None = None, agent: str | None = None, text: str | None = None) -> Table:
-        """The runs that fit: by status, by agent's name, by a text in the request or the output; newest first."""
-        for name, wanted in (("status", status), ("agent", agent), ("text", text)):
+    def children(self, id: str) -> list[Run]:
+        """The runs that a run asked, in order of asking."""
+        inside = run_key(f"{id}/")
+        infos = [info for info in self._runtime.store.keys_now() if info.key.startswith(inside)]
+        runs = [self[name] for info in infos if (name := _id(info)) is not None and info.definition.startswith(AGENT)]
+        return [run for run in runs if run.parent == id]
+
+    def find(
+        self,
+        *,
+        status: str | None = None,
+        agent: str | None = None,
+        text: str | None = None,
+        parent: str | None = None,
+    ) -> Table:
+        """The runs that fit: by status, by agent's name, by a text in the request or the output, by the run that asked.
+
+        The newest comes first. Raises: BadInput.
+        """
+        for name, wanted in (("status", status), ("agent", agent), ("text", text), ("parent", parent)):
             if wanted is not None and not isinstance(wanted, str):
                 raise BadInput(f"{name} is a text that runs are found by, or None for any, found {wanted!r}")
-        found = [run for run in self if _fits(run, status, agent, text)]
-        return Table(reversed(found), columns=("id", "agent", "status", "alive", "request", "output"))
+        among = iter(self) if parent is None else self.children(parent)
+        found = [run for run in among if _fits(run, status, agent, text)]
+        columns = ("id", "agent", "status", "alive", "request", "output")
+        nested = any(run.parent is not None for run in found)
+        return Table(reversed(found), columns=("id", "parent", *columns[1:]) if nested else columns)
+
+    def waits_for_a_person(self, id: str) -> bool:
+        """Whether a run, or one that it has asked, has a question open."""
+        return any(request.status == PENDING and asked_through(request, id) for request in self.studio.requests.known())
 
     def _run(self, id: str, agent: str) -> Run:
         run = self._runs.get(id)
@@ -212,13 +249,21 @@ def _check_request(request: object) -> None:
 
 
 def _first_post(
-    id: str, agent: str, request: str, at: float, conversation: str | None = None, principal: Principal | None = None
+    id: str,
+    agent: str,
+    request: str,
+    at: float,
+    conversation: str | None = None,
+    principal: Principal | None = None,
+    parent: dict[str, Any] | None = None,
 ) -> Firing:
     """The message that makes a run."""
     who = principal or Principal()
     message = {"type": "ask", "text": request, "at": at, "principal": {"name": who.name, "channel": who.channel}}
     if conversation is not None:
         message["conversation"] = conversation
+    if parent is not None:
+        message["parent"] = parent
     return Firing(run_key(id), encode(message, "request"), FIRST, f"{AGENT}{agent}", encode({"id": id}))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from workbench.agents.facts import Facts
     from workbench.store.glance import Activation, Entry
 
-__all__ = ["AGENT", "given_up", "killer", "read_history", "run_key", "unreadable", "whole"]
+__all__ = ["AGENT", "given_up", "killer", "read_history", "read_message", "run_key", "unreadable", "whole"]
 
 AGENT = "agent:"
 """What the definition of a run begins with; the name of its agent follows."""
@@ -61,7 +61,7 @@ def killer(lives: list[Activation]) -> str | None:
     return lives[-1].by if lives and lives[-1].how == "killed" else None
 
 
-def _message(text: str) -> dict[str, Any]:
+def read_message(text: str) -> dict[str, Any]:
     """The first message; one that cannot be read shows as an empty request."""
     try:
         message = decode(text)
@@ -74,7 +74,7 @@ def read_history(facts: Facts, entries: list[Entry], *, records: bool) -> None:
     """Take the first message, and the records unless they are live, from the journal."""
     for entry in entries:
         if entry.kind == "message" and entry.payload is not None and not facts.message:
-            facts.message = _message(entry.payload)
+            facts.message = read_message(entry.payload)
             facts.asked_at = facts.message.get("at", entry.at)
             facts.seq = entry.seq or 1
         elif records and entry.step is not None and entry.seq == facts.seq:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from workbench.agents.agent import Agent
     from workbench.agents.forking import Forks
+    from workbench.agents.runs import Runs
     from workbench.clock import Clock
     from workbench.durable.requests import Requests
     from workbench.durable.runtime import Runtime
@@ -29,9 +30,10 @@ __all__ = ["Assignment", "Studio"]
 class Studio:
     """What the runs of one bench have in common."""
 
-    def __init__(self, runtime: Runtime, agents: dict[str, Agent]) -> None:
+    def __init__(self, runtime: Runtime, agents: dict[str, Agent], runs: Runs) -> None:
         self.runtime = runtime
         self.agents = agents
+        self.runs = runs
         self.forks: Forks
         """Makes forks of the runs; filled by the runs, which it makes them among."""
 
@@ -76,6 +78,11 @@ class Assignment:
     def request(self) -> str:
         """What was asked, in words."""
         return str(self.message["text"])
+
+    @property
+    def chain(self) -> list[dict[str, str]]:
+        """Who asked whom, from the outermost run to this one: `{"agent", "run"}` of each."""
+        return [*self.message.get("parent", {}).get("chain", ()), {"agent": self.agent.name, "run": self.run}]
 
 
 def _as_told(agent: Agent, message: Mapping[str, Any]) -> Agent:

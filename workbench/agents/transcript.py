@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approvals import approval_view
 from workbench.agents.calls import APPROVAL, GATE, INTENT, OUTCOME, branch_of
+from workbench.agents.delegation import CHILD
 from workbench.agents.facts import call_of
 from workbench.durable.keys import step_key
 from workbench.plain import decode
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rows"]
 
-_OURS = frozenset((APPROVAL, GATE, INTENT, OUTCOME))
+_OURS = frozenset((APPROVAL, CHILD, GATE, INTENT, OUTCOME))
 
 
 def rows(facts: Facts) -> list[MessageRow | CallRow]:
@@ -98,7 +99,7 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
     intent = _named(records, branch, INTENT)
     outcome = _named(records, branch, OUTCOME)
     result = decode(outcome.payload) if outcome is not None else None
-    request = facts.request(branch)
+    shown = facts.waits_below(branch) or facts.request(branch)
     meant: dict[str, Any] = decode(intent.payload) if intent is not None else {"args": call.args}
     args = meant["args"]
     status = result["status"] if result is not None else _status(facts, branch, intent is not None)
@@ -117,7 +118,8 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
         "progress": facts.progress.get(branch) or (result or {}).get("progress", []),
         "result": result["content"] if result is not None else None,
         "error": result["error"] if result is not None else None,
-        "approval": approval_view(request, alive=facts.alive or not facts.final) if request is not None else None,
+        "approval": approval_view(shown, alive=facts.alive or not facts.final) if shown is not None else None,
+        "children": [{"id": one.id, "agent": one.agent, "status": one.status} for one in facts.asked(branch)],
         "replayed": outcome is not None and facts.replayed(outcome),
         "spans": spans,
         "took": _took(spans),
@@ -133,7 +135,7 @@ def _named(records: list[StepRecord], branch: str, name: str) -> StepRecord | No
 
 def _status(facts: Facts, branch: str, begun: bool) -> str:
     request = facts.request(branch)
-    if request is not None and request.status == "pending":
+    if (request is not None and request.status == "pending") or facts.waits_below(branch) is not None:
         return "waiting"
     if facts.final:
         return "interrupted" if begun else "denied"
@@ -213,7 +215,7 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
     intent = _named(records, branch, INTENT)
     epoch = intent.epoch if intent is not None else 0
     for record in records:
-        if record.name in _OURS and record.branch == branch:
+        if record.name in _OURS and (record.branch == branch or record.name == CHILD):
             continue
         again = epoch > 0 and record.epoch > epoch
         epoch = max(epoch, record.epoch)

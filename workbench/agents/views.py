@@ -16,6 +16,7 @@ __all__ = [
     "ApprovalView",
     "ApprovalsView",
     "CallRow",
+    "ChildRow",
     "Life",
     "MessageRow",
     "NowLine",
@@ -124,6 +125,7 @@ class ApprovalView(TypedDict):
     run: str
     key: str
     agent: str
+    chain: list[str]  # who asked whom, then the tool: supervisor, writer, send_mail
     tool: str
     call: str  # the id of the CallRow
     sentence: str  # what it will do, from the tool's description and arguments
@@ -139,6 +141,14 @@ class ApprovalView(TypedDict):
     decided_at: float | None
     effective_args: dict[str, Any] | None
     actions: list[Action]
+
+
+class ChildRow(TypedDict):
+    """A run that a call asked, as it stands now."""
+
+    id: str
+    agent: str
+    status: str
 
 
 class CallRow(TypedDict):
@@ -160,7 +170,8 @@ class CallRow(TypedDict):
     stdout: NotRequired[str]  # what the tool printed, if anything
     result: Any
     error: dict[str, Any] | None  # type, message, traceback
-    approval: ApprovalView | None
+    approval: ApprovalView | None  # of the call, or the one that a run it asked waits for
+    children: list[ChildRow]  # the runs that it asked
     secret: NotRequired[list[str]]  # the arguments that the tool's schema marks as secret: shown as dots
     replayed: bool
     spans: list[Span]

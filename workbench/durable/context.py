@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from workbench.durable.functions import call_with_key
 from workbench.durable.listening import Listening
@@ -31,12 +31,19 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from workbench.durable.retries import Retry
-    from workbench.process.handle import Handle
 
 __all__ = ["DurableContext"]
 
 M = TypeVar("M")
 S = TypeVar("S")
+
+
+class Callee(Protocol):
+    """What a process can call: a handle, or what stands for one."""
+
+    def call(self, message: Any, *, id: str) -> Awaitable[Any]:
+        """The answer to a message; the same id is the same call."""
+        ...
 
 
 class DurableContext(Listening[M, S]):
@@ -157,7 +164,7 @@ class DurableContext(Listening[M, S]):
             self._activation.epoch,
         )
 
-    def call(self, name: str, handle: Handle, message: Any) -> Awaitable[Any]:
+    def call(self, name: str, handle: Callee, message: Any) -> Awaitable[Any]:
         """Call another process, once: a step whose key is the call's id, so a replay asks for the same answer."""
         branch, address, record = self._take(name)
         if record is not None:

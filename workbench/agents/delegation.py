@@ -1,0 +1,217 @@
+"""Delegation: an agent that is asked by a call of another agent's run, as a run of its own.
+
+- The child's id is made from its parent's call, so a retry and a replay reach the same child: what it finished is used,
+  what it had begun goes on, nothing is asked twice.
+- The parent waits for the end that the journal has of the child, wherever the child lives: no thread, and no look at
+  the store that nothing announced.
+- A child is bound to its parent: a kill of the parent is one of its children, whoever goes on with the parent goes on
+  with them, and a parent that ends leaves none of them at work.
+- How a child failed, or who cancelled it, is an error of the call, which the parent's model hears.
+
+Source: PROCESSES 1.7 and 6.2, DESIGN 2, CASES 26 and 28. Knows nothing of turns or views.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import BadInput, NoCode, RunCancelled, RunError, RunFailed, WorkbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from workbench.agents.agent import Agent
+    from workbench.agents.context import Stopped
+    from workbench.agents.run import Run
+    from workbench.agents.studio import Assignment, Studio
+    from workbench.durable.context import DurableContext
+    from workbench.durable.steps import Ledger
+    from workbench.events import Changes
+
+__all__ = ["AT_ONCE", "CHILD", "Delegation", "child_id", "end_children"]
+
+CHILD = "@run"
+"""The step that a child's end is recorded as."""
+AT_ONCE = 4
+
+
+def child_id(run: str, seq: int, branch: str, occurrence: int) -> str:
+    """The id of the child that a call of `run` asks: `r1/t2.0`, the same on every retry of that call."""
+    message = "" if seq == 1 else f"{seq}."
+    return f"{run}/{message}{branch}{f'~{occurrence}' if occurrence else ''}"
+
+
+def children_in(run: str, ledger: Ledger) -> list[str]:
+    """The ids of the children that the message in hand has begun and not heard of, by its journal."""
+    begun = {(r.branch, r.occurrence): r for r in ledger.records if r.kind == "wait" and r.name == CHILD}
+    heard = {(r.branch, r.occurrence) for r in ledger.records if r.kind == "step" and r.name == CHILD}
+    return [child_id(run, ledger.origin, *place) for place in begun if place not in heard]
+
+
+async def end_children(studio: Studio, run: str, ledger: Ledger, by: str) -> None:
+    """Cancel what a run has begun and will not hear of; nothing of it is at work when this returns."""
+    children = [studio.runs[id] for id in children_in(run, ledger) if id in studio.runs]
+    await asyncio.gather(*(_cancelled(child, by) for child in children))
+
+
+async def _cancelled(child: Run, by: str) -> None:
+    with suppress(RunError):  # nobody runs it now: its cancel is in its journal, and comes before whatever it would do
+        await child.cancel(by)
+
+
+class Delegation:
+    """What one call of a run asks of other agents. `moved` hears that it waits for a person, and that it goes on."""
+
+    def __init__(
+        self,
+        context: DurableContext[Any, Any],
+        studio: Studio,
+        assignment: Assignment,
+        branch: str,
+        *,
+        stopped: Stopped,
+        moved: Callable[[str, str], None],
+        changes: Changes,
+    ) -> None:
+        self._context = context
+        self._studio = studio
+        self._assignment = assignment
+        self._branch = branch
+        self._stopped = stopped
+        self._moved = moved
+        self._changes = changes
+        self.run = assignment.run
+        self._waits: dict[str, bool] = {}  # the children that are out, and whether each waits for a person
+
+    async def ask(self, agent: Agent | str, message: str) -> Any:
+        """The output of a run of `agent`.
+
+        Raises: BadInput, NoCode for an agent that is not here, RunFailed and RunCancelled as the child ended.
+        """
+        name = agent if isinstance(agent, str) else agent.name
+        if type(message) is not str or not message.strip():
+            raise BadInput(f"agent {name!r} is asked in words, found {message!r}")
+        return _output(name, await self._context.call(CHILD, _Child(self, name), message))
+
+    async def ask_all(self, agent: Agent | str, messages: Iterable[str], at_once: int = AT_ONCE) -> list[Any]:
+        """The outputs of one run of `agent` for each message, in the order of asking, `at_once` at most at a time.
+
+        All of them come to their end, whatever becomes of the others. Raises: as `ask`, the first in order.
+        """
+        if type(at_once) is not int or at_once < 1:
+            raise BadInput(f"at_once is how many are asked at a time, a whole number from 1, found {at_once!r}")
+        room = asyncio.Semaphore(at_once)
+
+        async def one(place: int, message: str) -> tuple[Any, WorkbenchError | None]:
+            async with self._context.branch(f"ask{place}"), room:
+                try:
+                    return await self.ask(agent, message), None
+                except WorkbenchError as error:
+                    return None, error
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(place, message)) for place, message in enumerate(messages)]
+        ends = [task.result() for task in tasks]
+        for _, error in ends:
+            if error is not None:
+                raise error
+        return [output for output, _ in ends]
+
+    def begin(self, name: str, message: str, id: str) -> Run:
+        """The run of a child, begun unless it was. Raises: NoCode, CallConflict when the id is another run."""
+        agent = self._studio.agents.get(name)
+        if agent is None:
+            raise NoCode(f"no agent {name!r} here to be asked; add it with bench.add(…)", name=name)
+        of = self._assignment
+        link = {"run": of.run, "call": self._branch, "chain": of.chain}
+        return self._studio.runs.start(
+            agent, message, id=id, conversation=of.conversation, principal=of.principal, parent=link
+        )
+
+    async def end_of(self, child: Run) -> dict[str, Any]:
+        """How the child ended, waited for."""
+        self._waits[child.id] = False
+        try:
+            if not child.alive:
+                await child.recover()
+            await self._ended(child)
+        except asyncio.CancelledError:
+            await self._let_go(child)
+            raise
+        finally:
+            del self._waits[child.id]
+        state, error = child.state, child.state["error"]
+        return {
+            "run": child.id,
+            "status": state["status"],
+            "output": state["output"],
+            "error": error and {"type": error["type"], "message": error["message"]},
+            "by": state.get("cancelled_by"),
+        }
+
+    async def _ended(self, child: Run) -> None:
+        studio, changed = self._studio, asyncio.Event()
+        sources = (child.process.states.changes, studio.runtime.changes, studio.requests.changes)
+        stops = [source.subscribe(changed.set) for source in sources]
+        try:
+            while not child.ended:
+                self._see(child.id, studio.runs.waits_for_a_person(child.id))
+                await changed.wait()
+                changed.clear()
+        finally:
+            for stop in stops:
+                stop()
+        self._see(child.id, False)
+
+    def _see(self, child: str, waits: bool) -> None:
+        """Show how the call stands: it waits for a person when all of its children do."""
+        before, self._waits[child] = all(self._waits.values()), waits
+        if (now := all(self._waits.values())) != before:
+            self._moved(self._branch, "waiting" if now else "running")
+        self._changes.tell()
+
+    async def _let_go(self, child: Run) -> None:
+        """The call is cancelled: with its life, with its run, or by its tool, which wants no answer any more."""
+        killed_by = self._studio.runs[self._assignment.run].process.held_by
+        if killed_by is not None:
+            if child.alive and not child.ended:
+                await self._surely(child.kill(killed_by))
+        elif not self._context.over and not self._stopped.is_set():  # a run that is cancelled sees to all its children
+            await self._surely(_cancelled(child, self._assignment.agent.name))
+
+    async def _surely(self, end: Coroutine[Any, Any, None]) -> None:
+        """Wait for the end of a child, however often who waits is cancelled meanwhile."""
+        ending = self._studio.home.start(end, name=f"end what {self._assignment.run} asked")
+        while not ending.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([ending])
+        ending.result()
+
+
+class _Child:
+    """A child as `ctx.call` calls it: its id is made of where the step stands."""
+
+    def __init__(self, delegation: Delegation, agent: str) -> None:
+        self.key = agent
+        self._delegation = delegation
+
+    async def call(self, message: str, *, id: str) -> dict[str, Any]:
+        """Begin the child, or find it, and wait for its end."""
+        _, seq, branch, _, occurrence = id.rsplit("#", 4)
+        run = self._delegation.run
+        child = self._delegation.begin(self.key, message, child_id(run, int(seq), branch, int(occurrence)))
+        return await self._delegation.end_of(child)
+
+
+def _output(agent: str, end: dict[str, Any]) -> Any:
+    """What the agent answered. Raises: RunFailed, RunCancelled."""
+    if end["status"] == "completed":
+        return end["output"]
+    if end["status"] == "cancelled":
+        raise RunCancelled(
+            f"{agent!r} gave no answer: its run was cancelled by {end['by'] or 'someone'}", run=end["run"]
+        )
+    error = end["error"]
+    raise RunFailed(f"{agent!r} failed with {error['type']}: {error['message']}", run=end["run"], **error, traceback="")

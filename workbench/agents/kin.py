@@ -1,0 +1,42 @@
+"""Kin: the runs that a run asked, as its journal knows them and as they stand now.
+
+Knows nothing of turns or of what they answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.agents.delegation import CHILD, child_id
+from workbench.plain import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from workbench.agents.runs import Runs
+    from workbench.store.journal import StepRecord
+
+__all__ = ["Kin", "kin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """One run that a call asked: the branch that asked, its id, its agent, and its status."""
+
+    branch: str
+    id: str
+    agent: str
+    status: str
+
+
+def kin(runs: Runs, run: str, seq: int, records: Iterable[StepRecord]) -> list[Kin]:
+    """The runs that `run` asked, in order of asking; one that never came to be is left out."""
+    asked: dict[tuple[str, int], str] = {}
+    for record in records:
+        if record.name == CHILD:
+            told = decode(record.payload) if record.kind == "step" else None  # a fork heard of those of its origin
+            id = told["run"] if told else child_id(run, seq, record.branch, record.occurrence)
+            asked[record.branch, record.occurrence] = id
+    found = [(branch, id) for (branch, _), id in asked.items() if id in runs]
+    return [Kin(branch, id, runs[id].agent, runs[id].status) for branch, id in found]
