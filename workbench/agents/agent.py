@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from workbench.agents.delegates import by_name, delegate
+from workbench.agents.delegates import by_name, delegate, handoff
 from workbench.agents.tools import Tool, toolset
 from workbench.errors import BadInput
 from workbench.models.model import Model, ToolSpec
@@ -21,10 +21,10 @@ _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 class Agent:
     """What runs are made of.
 
-    `tools` are callables, and other agents that it may ask, as `ask_<name>`; `description` is what others are told that
-    it does. `model` is "offline", a provider string such as "openai:gpt-5.2", or an object of
-    `workbench.models`. `max_turns` bounds the model turns of one run. Raises: BadInput naming the agent and what
-    cannot be.
+    `tools` are callables, and other agents that it may ask, as `ask_<name>`; `handoffs` are agents that it may hand its
+    run over to, as `hand_off_to_<name>`; `description` is what others are told that it does. `model` is "offline", a
+    provider string such as "openai:gpt-5.2", or an object of `workbench.models`. `max_turns` bounds the model turns of
+    one run, or of its part of one that was handed over. Raises: BadInput naming the agent and what cannot be.
     """
 
     def __init__(
@@ -32,6 +32,7 @@ class Agent:
         name: str,
         *,
         tools: Iterable[Callable[..., Any] | Tool | Agent] = (),
+        handoffs: Iterable[Agent] = (),
         instructions: str | None = None,
         description: str | None = None,
         model: str | Model = "offline",
@@ -43,10 +44,11 @@ class Agent:
         if type(max_turns) is not int or max_turns < 1:
             raise BadInput(f"max_turns of agent {name!r} is a whole number from 1, found {max_turns!r}")
         self.name = name
-        given = list(tools)
+        given, next_ones = list(tools), list(handoffs)
         self.description = description
-        self.delegates = by_name([each for each in given if isinstance(each, Agent)], name)
-        self.tools = toolset(each.as_tool() if isinstance(each, Agent) else each for each in given)
+        self.delegates = by_name([*(each for each in given if isinstance(each, Agent)), *next_ones], name)
+        asked = [each.as_tool() if isinstance(each, Agent) else each for each in given]
+        self.tools = toolset([*asked, *(handoff(each) for each in next_ones)])
         self.instructions = instructions
         self.max_turns = max_turns
         self.settings = dict(settings or {})
@@ -89,9 +91,13 @@ class Agent:
         """The tool that asks this agent; `policy` are the options of `workbench.agents.tools.as_tool`."""
         return delegate(self, name, description, **policy)
 
+    def as_handoff(self, *, name: str | None = None, description: str | None = None, **policy: Any) -> Tool:
+        """The tool that hands a run over to this agent; `policy` are the options of `as_tool` of a function."""
+        return handoff(self, name, description, **policy)
+
     @property
     def team(self) -> dict[str, Agent]:
-        """Every agent that it may ask, and that those may ask, by name."""
+        """Every agent that it may ask or hand over to, and those of them, by name."""
         found: dict[str, Agent] = {}
         for agent in self.delegates.values():
             found |= {agent.name: agent} | agent.team

@@ -62,6 +62,12 @@ class ToolCalls:
         self._agent = assignment.agent
         self._execution = Execution(context, studio, assignment, live, stopped=stopped, moved=moved)
         self._moved = moved
+        self._handed: dict[int, dict[str, str]] = {}
+
+    @property
+    def handed(self) -> dict[str, str] | None:
+        """Who takes the run over, and with which message, by the calls of the last turn: the first of them decides."""
+        return self._handed[min(self._handed)] if self._handed else None
 
     async def carry_out(self, turn: int, calls: list[Call]) -> list[ToolResult]:
         """What came of the calls of a turn, in their order; they run at once, each on its branch."""
@@ -81,6 +87,8 @@ class ToolCalls:
             outcome = self._context.concluded(OUTCOME)
             if outcome is None:
                 outcome = await self._settle(branch, call)
+            if "handed" in outcome:
+                self._handed[position] = outcome["handed"]
             self._moved(branch, outcome["status"])
             return ToolResult(call.id, call.tool, _told(outcome), outcome["status"])
 

@@ -118,6 +118,14 @@ class ToolContext:
         self._must_be_async("another agent", CHILD)
         return await self._delegation.ask_all(agent, messages, at_once)
 
+    def hand_off(self, agent: Agent | str, message: str) -> None:
+        """Have another agent take this run over once the calls of this turn are done.
+
+        It sees `message`, and nothing else of what came before. The first call of a turn that hands off decides, and
+        only a call that succeeds. Raises: BadInput, NoCode for an agent that is not here.
+        """
+        self._delegation.hand_off(agent, message)
+
     def _must_be_async(self, what: str, name: str) -> None:
         if not self._home.here or asyncio.current_task() is None:
             raise StepMisuse(

@@ -1,7 +1,7 @@
-"""Delegates: an agent as a tool of another.
+"""Delegates: an agent as a tool of another, which asks it or hands the run over to it.
 
-Its name is `ask_<agent>`, with `_` for what a tool's name cannot have, and it takes one `message` in words. It may be
-called again under the same call: the run that it asks is the same one.
+The tools are `ask_<agent>` and `hand_off_to_<agent>`, with `_` for what a tool's name cannot have, and take one
+`message` in words. They may be called again under the same call: the run that is asked is the same one.
 
 Knows nothing of how a call is carried out.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.agents.agent import Agent
     from workbench.agents.context import ToolContext
 
-__all__ = ["by_name", "delegate"]
+__all__ = ["by_name", "delegate", "handoff"]
 
 
 def delegate(agent: Agent, name: str | None = None, description: str | None = None, **policy: Any) -> Tool:
@@ -37,7 +37,27 @@ def delegate(agent: Agent, name: str | None = None, description: str | None = No
         ask,
         name=name or _tool_name("ask", agent),
         description=description or agent.description or f"Ask the agent {agent.name}, who answers in words.",
-        **{"idempotent": True, **policy},
+        **{"idempotent": True, "expose": False, **policy},
+    )
+
+
+def handoff(agent: Agent, name: str | None = None, description: str | None = None, **policy: Any) -> Tool:
+    """The tool that hands the run over to `agent`; `policy` are the options of `as_tool`."""
+
+    async def hand_off(message: str, ctx: ToolContext) -> str:
+        """Hand over.
+
+        :param message: All that the next agent is to know and do, in words; it sees nothing else of this conversation.
+        """
+        ctx.hand_off(agent.name, message)
+        return f"{agent.name} takes over"
+
+    more = f" {agent.description}" if agent.description else ""
+    return as_tool(
+        hand_off,
+        name=name or _tool_name("hand_off_to", agent),
+        description=description or f"Hand over to the agent {agent.name}, who finishes this.{more}",
+        **{"idempotent": True, "expose": False, **policy},
     )
 
 

@@ -83,6 +83,7 @@ class Delegation:
         self._moved = moved
         self._changes = changes
         self.run = assignment.run
+        self.handed: dict[str, str] | None = None
         self._waits: dict[str, bool] = {}  # the children that are out, and whether each waits for a person
 
     async def ask(self, agent: Agent | str, message: str) -> Any:
@@ -119,12 +120,22 @@ class Delegation:
                 raise error
         return [output for output, _ in ends]
 
-    def begin(self, name: str, message: str, id: str) -> Run:
-        """The run of a child, begun unless it was. Raises: NoCode, CallConflict when the id is another run."""
+    def hand_off(self, agent: Agent | str, message: str) -> None:
+        """Have another agent take the run over once the calls of this turn are done. Raises: BadInput, NoCode."""
+        name = self._known(agent if isinstance(agent, str) else agent.name).name
+        if type(message) is not str or not message.strip():
+            raise BadInput(f"agent {name!r} takes over with a message in words, found {message!r}")
+        self.handed = {"to": name, "message": message}
+
+    def _known(self, name: str) -> Agent:
         agent = self._studio.agents.get(name)
         if agent is None:
             raise NoCode(f"no agent {name!r} here to be asked; add it with bench.add(…)", name=name)
-        of = self._assignment
+        return agent
+
+    def begin(self, name: str, message: str, id: str) -> Run:
+        """The run of a child, begun unless it was. Raises: NoCode, CallConflict when the id is another run."""
+        agent, of = self._known(name), self._assignment
         link = {"run": of.run, "call": self._branch, "chain": of.chain}
         return self._studio.runs.start(
             agent, message, id=id, conversation=of.conversation, principal=of.principal, parent=link

@@ -62,16 +62,21 @@ class Execution:
     async def run(self, tool: Tool, args: dict[str, Any], branch: str, *, note: str = "") -> dict[str, Any]:
         """The outcome of a tool that runs now, on `branch`. Raises: CancelledError and the signals of its run."""
         printed = self._live.printed[branch] = Printed(lambda: self._studio.home.hop(self._live.changes.tell))
-        made = await self._ran(tool, args, branch, note, printed)
+        delegation = self._delegation(branch)
+        made = await self._ran(tool, args, branch, note, printed, delegation)
+        if delegation.handed is not None and made["status"] == "success":
+            made["handed"] = delegation.handed
         made["progress"] = self._live.progress.get(branch, [])
         if text := printed.text:
             made["stdout"] = text
         return made
 
-    async def _ran(self, tool: Tool, args: dict[str, Any], branch: str, note: str, printed: Printed) -> dict[str, Any]:
+    async def _ran(
+        self, tool: Tool, args: dict[str, Any], branch: str, note: str, printed: Printed, delegation: Delegation
+    ) -> dict[str, Any]:
         try:
             async with asyncio.timeout(tool.timeout):
-                bound = tool.bind(tool.validate(args), self._tool_context(branch))
+                bound = tool.bind(tool.validate(args), self._tool_context(branch, delegation))
                 value = await self._value(tool, bound, branch, printed)
             content = _kept(value, tool)
         except asyncio.CancelledError as error:
@@ -86,7 +91,18 @@ class Execution:
             return raised(error, note)
         return outcome("success", content=content, note=note)
 
-    def _tool_context(self, branch: str) -> ToolContext:
+    def _delegation(self, branch: str) -> Delegation:
+        return Delegation(
+            self._context,
+            self._studio,
+            self._assignment,
+            branch,
+            stopped=self._stopped,
+            moved=self._moved,
+            changes=self._live.changes,
+        )
+
+    def _tool_context(self, branch: str, delegation: Delegation) -> ToolContext:
         ledger = self._context.ledger
         return ToolContext(
             self._context,
@@ -96,15 +112,7 @@ class Execution:
             principal=self._assignment.principal,
             conversation=self._assignment.conversation,
             home=self._studio.home,
-            delegation=Delegation(
-                self._context,
-                self._studio,
-                self._assignment,
-                branch,
-                stopped=self._stopped,
-                moved=self._moved,
-                changes=self._live.changes,
-            ),
+            delegation=delegation,
         )
 
     async def _value(self, tool: Tool, bound: Callable[[], Any], branch: str, printed: Printed) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.calls import OUTCOME, branch_of
 from workbench.agents.loop import FINAL, TURN
 from workbench.agents.questions import asked_through
 from workbench.durable.retries import Try
@@ -59,6 +60,7 @@ class Facts:
     cut: frozenset[Address] = frozenset()
     threads: int = 0
     _turns: list[tuple[int, StepRecord, Turn]] | None = field(default=None, init=False)
+    _holders: list[str] | None = field(default=None, init=False)
     _calls: dict[str, list[StepRecord]] | None = field(default=None, init=False)
 
     @property
@@ -99,6 +101,25 @@ class Facts:
         marks = [r for r in self.records if r.kind == "try" and (r.branch, r.name, r.occurrence) == ("", TURN, at)]
         found = Try.of(marks[-1]) if marks else None
         return found if found is not None and found.next_at > self.now else None
+
+    def holders(self) -> list[str]:
+        """The agent of each model turn in the journal, and last the one that has the run now. Read once."""
+        if self._holders is None:
+            holder, self._holders = self.agent, []
+            for number, _, turn in self.turns():
+                self._holders.append(holder)
+                holder = self._handed(number, len(turn.calls)) or holder
+            self._holders.append(holder)
+        return self._holders
+
+    def _handed(self, turn: int, calls: int) -> str | None:
+        """Whom the calls of a turn handed the run to: the first of them decides."""
+        for position in range(calls):
+            branch = branch_of(turn, position)
+            for record in self.on(branch):
+                if record.branch == branch and record.name == OUTCOME and '"handed"' in record.payload:
+                    return (decode(record.payload).get("handed") or {}).get("to")
+        return None
 
     def on(self, branch: str) -> list[StepRecord]:
         """The records of a call, those inside its steps included."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.asking import Asking
@@ -21,7 +22,7 @@ from workbench.agents.context import Stopped
 from workbench.agents.delegation import end_children
 from workbench.agents.usage import no_usage, with_turn
 from workbench.durable.requests import PENDING
-from workbench.errors import AlreadyDecided, RunFailed, StepFailed, WorkbenchError
+from workbench.errors import AlreadyDecided, NoCode, RunFailed, StepFailed, WorkbenchError
 from workbench.models.messages import tool_results_message, user_message
 from workbench.models.model import Request, Turn
 
@@ -98,22 +99,40 @@ class Loop:
         return dict(self._state)
 
     async def _converse(self) -> str:
-        history = [user_message(self._assignment.request)]
-        calls = ToolCalls(
-            self._context, self._studio, self._assignment, self._live, stopped=self._stopped, moved=self._moved
-        )
-        for number in range(1, self._agent.max_turns + 1):
+        history, calls = [user_message(self._assignment.request)], self._calls()
+        number = last = 0
+        while number - last < self._agent.max_turns:
+            number += 1
             turn = await self._turn(number, history)
             history.append(turn.message)
             if not turn.calls:
                 return turn.text
             results = await calls.carry_out(number, turn.calls)
             history.append(tool_results_message(results))
+            if calls.handed is not None:
+                self._hand_over(calls.handed["to"])
+                history, calls, last = [user_message(calls.handed["message"])], self._calls(), number
         raise RunFailed(
             f"run {self._assignment.run!r} used all of its {self._agent.max_turns} model turns without an answer; "
             f"raise max_turns of {self._agent.name!r}",
             run=self._assignment.run,
         )
+
+    def _calls(self) -> ToolCalls:
+        return ToolCalls(
+            self._context, self._studio, self._assignment, self._live, stopped=self._stopped, moved=self._moved
+        )
+
+    def _hand_over(self, name: str) -> None:
+        """Go on with another agent. Raises: NoCode when it is not here any more."""
+        agent = self._studio.agents.get(name)
+        if agent is None:
+            raise NoCode(f"the run was handed to {name!r}, which is not here; add it with bench.add(…)", name=name)
+        self._agent = agent
+        self._assignment = replace(self._assignment, agent=agent)
+        self._asking = Asking(self._context, agent)
+        self._state["holder"] = name
+        self._show()
 
     async def _turn(self, number: int, history: list[dict[str, Any]]) -> Turn:
         self._state["turn"] = number

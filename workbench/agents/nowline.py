@@ -55,8 +55,8 @@ def now_line(facts: Facts, rows: list[MessageRow | CallRow]) -> NowLine:
         return _line("plain", "retried", f"Asks the model again at {clock_time(failed.next_at)}.", f"{why}.")
     last = rows[-1]
     if last["kind"] == "message" and last["streaming"] and last["text"]:
-        return _line("plain", "running", f"{facts.agent} is writing its answer.", "")
-    return _line("plain", "running", f"{facts.agent} is thinking.", "")
+        return _line("plain", "running", f"{facts.holders()[-1]} is writing its answer.", "")
+    return _line("plain", "running", f"{facts.holders()[-1]} is thinking.", "")
 
 
 def _ended(facts: Facts) -> NowLine:

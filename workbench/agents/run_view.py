@@ -26,6 +26,7 @@ def run_view(facts: Facts) -> RunView:
         "id": facts.id,
         "key": facts.key,
         "agent": facts.agent,
+        "holder": facts.holders()[-1],
         "model": facts.message.get("fork", {}).get("with", {}).get("model", facts.model),
         "status": facts.status,
         "alive": facts.alive or facts.final,

@@ -59,7 +59,7 @@ def _turn(facts: Facts, number: int, record: StepRecord, turn: Turn) -> MessageR
     row: MessageRow = {
         "kind": "message",
         "id": f"turn-{number}",
-        "who": facts.agent,
+        "who": facts.holders()[number - 1],
         "turn": number,
         "text": turn.text,
         "tokens": turn.tokens,
@@ -82,7 +82,7 @@ def _streaming(facts: Facts, number: int) -> MessageRow:
     return {
         "kind": "message",
         "id": f"turn-{number}",
-        "who": facts.agent,
+        "who": facts.holders()[-1],
         "turn": number,
         "text": facts.text.get(number, ""),
         "tokens": None,

@@ -204,6 +204,7 @@ class RunView(TypedDict):
     id: str
     key: str
     agent: str
+    holder: str  # the agent that has the run now, after a hand-off another one
     model: str
     status: str
     alive: bool
