@@ -26,7 +26,8 @@
     ├── ModelFailed                     a model gave no turn that can be used
     ├── ApprovalError
     │   ├── NoSuchApproval(LookupError)
-    │   └── AlreadyDecided
+    │   ├── AlreadyDecided
+    │   └── NotAnswered                 a tool's question was closed without an answer
     └── NotebookError                   what a notebook under test did
         ├── CellFailed                  a cell raised and was not expected to
         ├── KernelDied                  there is no kernel to run or click in
@@ -67,6 +68,7 @@ __all__ = [
     "NoCode",
     "NoSuchApproval",
     "NotAStore",
+    "NotAnswered",
     "NotPlain",
     "NotShown",
     "NotebookError",
@@ -266,6 +268,13 @@ class NoSuchApproval(ApprovalError, LookupError):
 
 class AlreadyDecided(ApprovalError):
     """The first decision stands. Fields: `id`, `status`, `by`, `at`."""
+
+
+class NotAnswered(ApprovalError):
+    """The question of a tool was closed without an answer: it was dismissed or rejected, or it expired.
+
+    Fields: `id`, `status`, `by`, `reason`.
+    """
 
 
 class NotebookError(WorkbenchError):

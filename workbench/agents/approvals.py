@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.questions import is_of_a_tool
+from workbench.agents.answers import checked_answer
+from workbench.agents.questions import INPUT_REQUIRED, is_of_a_tool
 from workbench.durable.requests import PENDING, Request, Requests
 from workbench.errors import BadInput, NoCode
 from workbench.plain import digest, encode
@@ -79,6 +80,8 @@ class Approvals(Handle):
         NotPlain when they are no arguments, NoCode when its agent is not here.
         """
         request = await self._requests.get(id)
+        if request.body.get("reason") == INPUT_REQUIRED:
+            raise BadInput(f"{id!r} asks for a value and not for a yes; use answer({id!r}, value)")
         if args is not None and not isinstance(args, dict):
             raise BadInput(f"the edited arguments of {id!r} are a dict of names and values, found {args!r}")
         if args is None or digest(args) == digest(request.body["args"]):  # True is not 1
@@ -91,10 +94,13 @@ class Approvals(Handle):
         return await self._decide(id, "rejected", by=by, via=via, reason=reason)
 
     async def answer(self, id: str, value: Any, *, by: str = "you", via: str = "notebook") -> Approval:
-        """Answer as the tool: it does not run, `value` is its result.
+        """Answer as the tool: it does not run, `value` is its result. Or answer a question that a tool asks.
 
-        Raises: NoSuchApproval, AlreadyDecided, NotPlain.
+        Raises: NoSuchApproval, AlreadyDecided, NotPlain, BadInput when it does not fit what is asked for.
         """
+        request = await self._requests.get(id)
+        if request.body.get("reason") == INPUT_REQUIRED and request.status == PENDING:
+            value = checked_answer(request.body["schema"], value, id)
         return await self._decide(id, "answered", by=by, via=via, value=value)
 
     async def dismiss(self, id: str, *, by: str = "you", via: str = "notebook") -> Approval:
@@ -228,7 +234,7 @@ def approval_view(request: Request, *, alive: bool) -> ApprovalView:
         "reason": decision.get("reason"),
         "decided_at": request.decided_at,
         "effective_args": decision.get("args", body["args"] if status == "approved" else None),
-        "actions": _actions(request.id) if alive and status == PENDING else [],
+        "actions": _actions(request) if alive and status == PENDING else [],
     }
 
 
@@ -238,12 +244,16 @@ def _chain(body: dict[str, Any]) -> list[str]:
     return [*(link["agent"] for link in links), body["tool"]]
 
 
-def _actions(id: str) -> list[Action]:
-    labels = (
+def _actions(request: Request) -> list[Action]:
+    labels: tuple[tuple[str, str], ...] = (
         ("Approve", "approve"),
         ("Edit…", "edit"),
         ("Reject…", "reject"),
         ("Answer as the tool…", "answer"),
         ("Dismiss", "dismiss"),
     )
-    return [{"label": label, "command": command, "args": {"id": id}, "enabled": True} for label, command in labels]
+    if request.body.get("reason") == INPUT_REQUIRED:
+        labels = (("Answer…", "answer"), ("Dismiss", "dismiss"))
+    return [
+        {"label": label, "command": command, "args": {"id": request.id}, "enabled": True} for label, command in labels
+    ]

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.execution import Execution
+from workbench.agents.inquiry import rests_at_a_question
 from workbench.agents.outcomes import error_of, outcome
 from workbench.agents.questions import tool_question
 from workbench.agents.schema import secret_names
@@ -116,7 +117,7 @@ class ToolCalls:
             return {"tool": tool.name, "args": args, "again": again, "secret": secret_names(tool.parameters)}
 
         intent = await self._context.step(INTENT, _immediate(intend))
-        if not fresh and not intent["again"]:
+        if not fresh and not intent["again"] and not await rests_at_a_question(self._context, self._studio, branch):
             return await self._conclude(outcome("interrupted", content=INTERRUPTED, note=note))
         return await self._conclude(await self._execution.run(tool, intent["args"], branch, note=note))
 

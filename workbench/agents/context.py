@@ -1,6 +1,6 @@
 """The tool context: what a tool may ask for while it runs. What `ctx: ToolContext` is.
 
-Source: DESIGN 2. Knows nothing of models or approvals.
+Source: DESIGN 2. Knows nothing of models, and of requests only that they are asked and decided.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from workbench.agents.agent import Agent
     from workbench.agents.delegation import Delegation
+    from workbench.agents.inquiry import Inquiry
     from workbench.durable.context import DurableContext
     from workbench.durable.retries import Retry
     from workbench.loop import Home
@@ -68,6 +69,7 @@ class ToolContext:
         conversation: str,
         home: Home,
         delegation: Delegation,
+        inquiry: Inquiry,
     ) -> None:
         self.call_id = call_id
         """Equal on every retry of one interrupted call, different for every new call, never made from the arguments."""
@@ -80,6 +82,7 @@ class ToolContext:
         self._progress = progress
         self._home = home
         self._delegation = delegation
+        self._inquiry = inquiry
 
     def step(
         self,
@@ -94,7 +97,7 @@ class ToolContext:
 
         Raises: StepMisuse from a plain tool, whose thread cannot await; and what `ctx.step` raises.
         """
-        self._must_be_async(f"step {name!r}", name)
+        self._must_be_async(f"step {name!r} is asked for", name)
         if name.startswith("@"):
             raise StepMisuse(
                 f"step {name!r}: names that begin with @ are the workbench's own; choose another", name=name
@@ -107,7 +110,7 @@ class ToolContext:
         The child's run ends with this one. Raises: StepMisuse from a plain tool; BadInput; NoCode for an agent that is
         not here; RunFailed or RunCancelled as the child ended.
         """
-        self._must_be_async("another agent", CHILD)
+        self._must_be_async("another agent is asked for", CHILD)
         return await self._delegation.ask(agent, message)
 
     async def ask_all(self, agent: Agent | str, messages: Iterable[str], *, at_once: int = AT_ONCE) -> list[Any]:
@@ -115,7 +118,7 @@ class ToolContext:
 
         All come to their end, whatever becomes of the others. Raises: as `ask`, for the first in order that failed.
         """
-        self._must_be_async("another agent", CHILD)
+        self._must_be_async("another agent is asked for", CHILD)
         return await self._delegation.ask_all(agent, messages, at_once)
 
     def hand_off(self, agent: Agent | str, message: str) -> None:
@@ -126,11 +129,25 @@ class ToolContext:
         """
         self._delegation.hand_off(agent, message)
 
+    async def ask_user(self, schema: Any = str, message: str = "") -> Any:
+        """Ask a person for a value and wait for it, through any crash: the same question, one answer.
+
+        `schema` is a type (a model, a dataclass, an Enum, `int`, …) or a JSON schema, and says what the form has; a
+        text in its place is the message of a question that a text answers. An answer that the type refuses is asked for
+        again. After a crash while it waits the tool runs again up to here, also one that is not idempotent: what has
+        effects before it belongs into steps. The tool's timeout does not run meanwhile.
+
+        Raises: NotAnswered when it is dismissed, rejected or expires, StepMisuse from a plain tool, whose thread cannot
+        wait, BadInput for what has no JSON schema.
+        """
+        self._must_be_async("a person is asked", "ask_user")
+        if isinstance(schema, str):
+            schema, message = str, schema
+        return await self._inquiry.ask(schema, message or "A value is needed.")
+
     def _must_be_async(self, what: str, name: str) -> None:
         if not self._home.here or asyncio.current_task() is None:
-            raise StepMisuse(
-                f"{what} is asked for from a plain tool; write the tool as async def to use steps", name=name
-            )
+            raise StepMisuse(f"{what} from a plain tool; write the tool as async def to wait for it", name=name)
 
     def progress(self, text: str) -> None:
         """Show a line of progress; from any thread."""

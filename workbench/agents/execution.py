@@ -19,6 +19,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from workbench.agents.context import ToolContext
 from workbench.agents.delegation import Delegation
+from workbench.agents.inquiry import Inquiry
 from workbench.agents.outcomes import error_of, outcome, raised
 from workbench.agents.printed import Printed, printing
 from workbench.agents.streams import drained, drained_async
@@ -75,8 +76,8 @@ class Execution:
         self, tool: Tool, args: dict[str, Any], branch: str, note: str, printed: Printed, delegation: Delegation
     ) -> dict[str, Any]:
         try:
-            async with asyncio.timeout(tool.timeout):
-                bound = tool.bind(tool.validate(args), self._tool_context(branch, delegation))
+            async with asyncio.timeout(tool.timeout) as limit:
+                bound = tool.bind(tool.validate(args), self._tool_context(tool, branch, delegation, limit))
                 value = await self._value(tool, bound, branch, printed)
             content = _kept(value, tool)
         except asyncio.CancelledError as error:
@@ -102,7 +103,7 @@ class Execution:
             changes=self._live.changes,
         )
 
-    def _tool_context(self, branch: str, delegation: Delegation) -> ToolContext:
+    def _tool_context(self, tool: Tool, branch: str, delegation: Delegation, limit: asyncio.Timeout) -> ToolContext:
         ledger = self._context.ledger
         return ToolContext(
             self._context,
@@ -113,6 +114,7 @@ class Execution:
             conversation=self._assignment.conversation,
             home=self._studio.home,
             delegation=delegation,
+            inquiry=Inquiry(self._context, self._assignment, branch, tool.name, moved=self._moved, limit=limit),
         )
 
     async def _value(self, tool: Tool, bound: Callable[[], Any], branch: str, printed: Printed) -> Any:

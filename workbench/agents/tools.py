@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, overload
 from workbench.agents.schema import Face, face_of
 from workbench.errors import BadInput
 from workbench.given import duration
-from workbench.models.checks import arguments_invalid, is_finite, misfits
+from workbench.models.checks import arguments_invalid, is_finite
 from workbench.models.library import function_schema
 from workbench.models.model import ToolSpec
+from workbench.models.schemas import misfits
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -95,7 +96,7 @@ class Tool:
     ) -> Tool:
         """A tool whose JSON schema came from elsewhere, such as another server.
 
-        `function` gets the arguments as one dict; only their outermost level is checked here.
+        `function` gets the arguments as one dict, checked by the schema.
         Raises: BadInput when the schema is none of an object.
         """
         if parameters.get("type") != "object":

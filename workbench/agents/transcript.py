@@ -11,6 +11,7 @@ from workbench.agents.approvals import approval_view
 from workbench.agents.calls import APPROVAL, GATE, INTENT, OUTCOME, branch_of
 from workbench.agents.delegation import CHILD
 from workbench.agents.facts import call_of
+from workbench.agents.inquiry import QUESTION
 from workbench.durable.keys import step_key
 from workbench.plain import decode
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rows"]
 
-_OURS = frozenset((APPROVAL, CHILD, GATE, INTENT, OUTCOME))
+_OURS = frozenset((APPROVAL, CHILD, GATE, INTENT, OUTCOME, QUESTION))
 
 
 def rows(facts: Facts) -> list[MessageRow | CallRow]:
@@ -215,7 +216,7 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
     intent = _named(records, branch, INTENT)
     epoch = intent.epoch if intent is not None else 0
     for record in records:
-        if record.name in _OURS and (record.branch == branch or record.name == CHILD):
+        if record.name in _OURS and (record.branch == branch or record.name in (CHILD, QUESTION)):
             continue
         again = epoch > 0 and record.epoch > epoch
         epoch = max(epoch, record.epoch)

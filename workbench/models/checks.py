@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.errors import ToolArgumentsInvalid
 
-__all__ = ["arguments_invalid", "is_finite", "misfits"]
+__all__ = ["arguments_invalid", "is_finite"]
 
 
 def arguments_invalid(tool: str, problems: list[dict[str, str]]) -> ToolArgumentsInvalid:
@@ -23,42 +23,6 @@ def arguments_invalid(tool: str, problems: list[dict[str, str]]) -> ToolArgument
     more = f" and {len(problems) - 5} more" if len(problems) > 5 else ""
     words = f"tool {tool!r} cannot take these arguments: {'; '.join(said)}{more}; call it again with arguments that fit"
     return ToolArgumentsInvalid(words, tool=tool, problems=problems, **problems[0])
-
-
-def misfits(schema: Mapping[str, Any], args: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What is wrong with arguments by a JSON schema that came from elsewhere: missing, unknown, or of another type.
-
-    Only the outermost level is looked at: who has the tool checks the rest.
-    """
-    properties = schema.get("properties", {})
-    problems = [
-        {"parameter": name, "found": "nothing", "expected": "a value, it is required"}
-        for name in schema.get("required", ())
-        if name not in args
-    ]
-    for name, value in args.items():
-        if name not in properties and schema.get("additionalProperties") is False:
-            known = ", ".join(properties) or "no parameters"
-            problems.append({"parameter": name, "found": repr(value)[:80], "expected": f"one of {known}"})
-        kind = properties.get(name, {}).get("type")
-        if isinstance(kind, str) and kind in _TYPES and not _is_a(value, kind):
-            problems.append({"parameter": name, "found": repr(value)[:80], "expected": f"a value of type {kind}"})
-    return problems
-
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (Mapping,),
-    "null": (type(None),),
-}
-
-
-def _is_a(value: Any, kind: str) -> bool:
-    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
 def is_finite(value: Any) -> bool:
