@@ -328,3 +328,35 @@ async def test_a_cancelled_parent_is_awaited_as_cancelled(room: House) -> None:
 
     with pytest.raises(RunCancelled, match="ana"):
         await run
+
+
+async def test_a_child_that_another_host_takes_is_waited_for_all_the_same(house: House) -> None:
+    desk = Desk()
+    boss = asks("ask_clerk", "Cancel it.", tools=[desk.agent()])
+    here, there = await house.open(boss), await house.open(boss)
+    run = here.run(boss, "Cancel A-1002", id="r1")
+    asked = await run.approval()
+    moved = there.runs["r1/t1.0"]
+
+    moved.process.take()
+    await until(lambda: moved.process.activation is not None and here.runs["r1/t1.0"].owner is not None)
+    await there.approvals.approve(asked.id)
+
+    assert await run == "All done."
+    assert ([life["how"] for life in moved.view()["lives"]], desk.ran) == (["fenced", None], [("A-1002", "")])
+    assert ([life["how"] for life in run.view()["lives"]], len(ears(boss).requests)) == ([None], 2)
+
+
+async def test_a_cancel_reaches_a_child_on_another_host(house: House) -> None:
+    desk = Desk()
+    boss = asks("ask_clerk", "Cancel it.", tools=[desk.agent()])
+    here, there = await house.open(boss), await house.open(boss)
+    run = here.run(boss, "Cancel A-1002", id="r1")
+    await run.approval()
+    moved = there.runs["r1/t1.0"]
+    moved.process.take()
+    await until(lambda: moved.process.activation is not None and here.runs["r1/t1.0"].owner is not None)
+
+    assert await run.cancel("ana") == "cancelled"
+
+    assert (moved.status, moved.state["cancelled_by"], desk.ran) == ("cancelled", "ana", [])

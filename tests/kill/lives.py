@@ -113,16 +113,17 @@ async def told(folder: Path, story: str, without: str = "") -> dict[str, Any]:
 
 
 def play(folder: str, story: str, env: dict[str, str]) -> None:
-    """Tell the story in this process, which was made for it."""
+    """Tell the story, of `story.py` unless another file is named before a dot, in this process, made for it."""
     os.chdir(folder)
     os.environ.update(env)
-    asyncio.run(getattr(import_module("story"), story)())
+    file, _, name = story.rpartition(".")
+    asyncio.run(getattr(import_module(file or "story"), name)())
 
 
 def program(folder: Path, story: str, **env: str) -> BaseProcess:
     """Begin the story in `folder` in a plain process, forked from one that knows it by heart."""
     forks = multiprocessing.get_context("forkserver")
-    forks.set_forkserver_preload(["story"])
+    forks.set_forkserver_preload(["story", "team"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
         forkserver.ensure_running()
