@@ -16,6 +16,7 @@ from workbench.process.definition import process
 if TYPE_CHECKING:
     from workbench.agents.agent import Agent as Agent
     from workbench.agents.context import ToolContext as ToolContext
+    from workbench.agents.instructions import RunInfo as RunInfo
     from workbench.agents.tools import tool as tool
     from workbench.bench import Workbench as Workbench
     from workbench.durable.context import DurableContext as DurableContext
@@ -31,6 +32,7 @@ __all__ = [
     "Context",
     "DurableContext",
     "Retry",
+    "RunInfo",
     "ToolContext",
     "Workbench",
     "derive",
@@ -47,6 +49,7 @@ _HOMES = {
     "Context": "workbench.process.context",
     "DurableContext": "workbench.durable.context",
     "Retry": "workbench.durable.retries",
+    "RunInfo": "workbench.agents.instructions",
     "ToolContext": "workbench.agents.context",
     "Workbench": "workbench.bench",
     "derive": "workbench.process.selecting",

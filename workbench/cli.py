@@ -165,7 +165,7 @@ async def _runs(options: argparse.Namespace) -> int:
                         "status": r.status,
                         "alive": r.alive,
                         "request": r.request,
-                        "output": r.output,
+                        "output": r.state["output"],
                     }
                     for r in table
                 ]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.agents.delegates import by_name, delegate, handoff
+from workbench.agents.output import Output
 from workbench.agents.tools import Tool, toolset
 from workbench.errors import BadInput
 from workbench.models.model import Model, ToolSpec
 from workbench.models.providers import resolve
+
+if TYPE_CHECKING:
+    from workbench.agents.instructions import Instructions
 
 __all__ = ["Agent"]
 
@@ -23,8 +27,12 @@ class Agent:
 
     `tools` are callables, and other agents that it may ask, as `ask_<name>`; `handoffs` are agents that it may hand its
     run over to, as `hand_off_to_<name>`; `description` is what others are told that it does. `model` is "offline", a
-    provider string such as "openai:gpt-5.2", or an object of `workbench.models`. `max_turns` bounds the model turns of
-    one run, or of its part of one that was handed over. Raises: BadInput naming the agent and what cannot be.
+    provider string such as "openai:gpt-5.2", or an object of `workbench.models`. `instructions` are a text, or a
+    function of a `RunInfo` that gives one, plain or async, called once for a run. `output` is the type of the answer:
+    text when it is left out, else a pydantic model, a dataclass, a TypedDict, a scalar, a list of them. `max_turns`
+    bounds the model turns of one run, or of its part of one that was handed over; `retries` says how often in a row a
+    model may give what cannot be used (calls of tools that are not there or with arguments that do not fit, an output
+    that does not fit) and be told so, before the run fails. Raises: BadInput naming the agent and what cannot be.
     """
 
     def __init__(
@@ -33,22 +41,35 @@ class Agent:
         *,
         tools: Iterable[Callable[..., Any] | Tool | Agent] = (),
         handoffs: Iterable[Agent] = (),
-        instructions: str | None = None,
+        instructions: Instructions = None,
         description: str | None = None,
         model: str | Model = "offline",
+        output: Any = str,
         max_turns: int = 20,
+        retries: int = 2,
         settings: dict[str, Any] | None = None,
     ) -> None:
         if type(name) is not str or not _NAME.fullmatch(name):
             raise BadInput(f"an agent's name is letters, digits, _ . and - beginning with a letter, found {name!r}")
         if type(max_turns) is not int or max_turns < 1:
             raise BadInput(f"max_turns of agent {name!r} is a whole number from 1, found {max_turns!r}")
+        if type(retries) is not int or retries < 0:
+            raise BadInput(f"retries of agent {name!r} is a whole number from 0, found {retries!r}")
+        if instructions is not None and not isinstance(instructions, str) and not callable(instructions):
+            raise BadInput(f"instructions of agent {name!r} are a text or a function, found {instructions!r}")
         self.name = name
+        self.output = None if output is str or output is None else Output(output, name)
+        self.retries = retries
         given, next_ones = list(tools), list(handoffs)
         self.description = description
         self.delegates = by_name([*(each for each in given if isinstance(each, Agent)), *next_ones], name)
         asked = [each.as_tool() if isinstance(each, Agent) else each for each in given]
         self.tools = toolset([*asked, *(handoff(each) for each in next_ones)])
+        if self.output is not None and self.output.spec.name in self.tools:
+            raise BadInput(
+                f"agent {name!r} has a tool {self.output.spec.name!r}, which is how a model gives a typed output; "
+                "give the tool another name"
+            )
         self.instructions = instructions
         self.max_turns = max_turns
         self.settings = dict(settings or {})

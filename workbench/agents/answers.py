@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import PydanticSerializationError, ValidationError, to_jsonable_python
 
 from workbench.errors import BadInput
+from workbench.models.checks import said_of
 from workbench.models.schemas import check_schema, misfits
 from workbench.plain import Shape
 
@@ -66,6 +67,5 @@ def checked_answer(schema: dict[str, Any], value: Any, id: str) -> Any:
         raise BadInput(f"the answer to {id!r} is {value!r:.80}, which is no JSON; give plain data") from error
     problems = misfits(schema, plain, "the answer")
     if problems:
-        said = "; ".join(f"{p['parameter']} is {p['found']}, expected {p['expected']}" for p in problems[:5])
-        raise BadInput(f"the answer to {id!r} does not fit: {said}", id=id, problems=problems)
+        raise BadInput(f"the answer to {id!r} does not fit: {said_of(problems)}", id=id, problems=problems)
     return plain

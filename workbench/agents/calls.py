@@ -13,12 +13,12 @@ Source: DESIGN rules 8 and 12, AGENTS 1.2, CASES 10, 16, 49, u28, u34, u35, u48.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.execution import Execution
 from workbench.agents.inquiry import rests_at_a_question
-from workbench.agents.outcomes import error_of, outcome
+from workbench.agents.outcomes import error_of, outcome, told
 from workbench.agents.questions import tool_question
 from workbench.agents.schema import secret_names
 from workbench.errors import ToolArgumentsInvalid
@@ -70,8 +70,11 @@ class ToolCalls:
         """Who takes the run over, and with which message, by the calls of the last turn: the first of them decides."""
         return self._handed[min(self._handed)] if self._handed else None
 
-    async def carry_out(self, turn: int, calls: list[Call]) -> list[ToolResult]:
-        """What came of the calls of a turn, in their order; they run at once, each on its branch."""
+    async def carry_out(self, turn: int, calls: list[Call], but: Collection[int] = ()) -> list[ToolResult]:
+        """What came of the calls of a turn, in their order; they run at once, each on its branch.
+
+        Those at the positions `but` are left to others.
+        """
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
@@ -79,6 +82,7 @@ class ToolCalls:
                     name=f"{self._assignment.run} {branch_of(turn, position)} {call.tool}",
                 )
                 for position, call in enumerate(calls)
+                if position not in but
             ]
         return [task.result() for task in tasks]
 
@@ -91,7 +95,7 @@ class ToolCalls:
             if "handed" in outcome:
                 self._handed[position] = outcome["handed"]
             self._moved(branch, outcome["status"])
-            return ToolResult(call.id, call.tool, _told(outcome), outcome["status"])
+            return ToolResult(call.id, call.tool, told(outcome), outcome["status"])
 
     async def _settle(self, branch: str, call: Call) -> dict[str, Any]:
         done = self._context.recorded()
@@ -170,15 +174,6 @@ def _immediate(function: Callable[[], Any]) -> Callable[[], Any]:
         return function()
 
     return run
-
-
-def _told(outcome: dict[str, Any]) -> Any:
-    """What the model hears of an outcome."""
-    if outcome["error"] is not None:
-        return f"{outcome['error']['type']}: {outcome['error']['message']}"
-    if outcome["note"].startswith("A person"):
-        return {"result": outcome["content"], "note": outcome["note"]}
-    return outcome["content"]
 
 
 def _refused(request: Request) -> dict[str, Any] | None:

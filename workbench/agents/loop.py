@@ -20,13 +20,16 @@ from workbench.agents.asking import Asking
 from workbench.agents.calls import ToolCalls
 from workbench.agents.context import Stopped
 from workbench.agents.delegation import end_children
+from workbench.agents.instructions import instructions_of
 from workbench.agents.usage import no_usage, with_turn
+from workbench.agents.verdicts import Verdicts
 from workbench.durable.requests import PENDING
 from workbench.errors import AlreadyDecided, NoCode, RunFailed, StepFailed, WorkbenchError
 from workbench.models.messages import tool_results_message, user_message
 from workbench.models.model import Request, Turn
 
 if TYPE_CHECKING:
+    from workbench.agents.agent import Agent
     from workbench.agents.live import Live
     from workbench.agents.studio import Assignment, Studio
     from workbench.durable.context import DurableContext
@@ -64,7 +67,6 @@ class Loop:
         self._assignment = assignment
         self._agent = assignment.agent
         self._live = live
-        self._asking = Asking(context, self._agent)
         self._stopped = Stopped(context.cancelled)
         self._state = {**first_state(self._agent.name, assignment.request), "status": "running"}
         self._cancelled_by: str | None = None
@@ -98,41 +100,54 @@ class Loop:
         self._state["ended_at"] = self._studio.clock.now()
         return dict(self._state)
 
-    async def _converse(self) -> str:
-        history, calls = [user_message(self._assignment.request)], self._calls()
+    async def _converse(self) -> Any:
+        """The output, as it is kept: a text, or plain data that the agent's output is read from."""
         number = last = 0
+        history = await self._take_up(self._agent, self._assignment.request, number)
         while number - last < self._agent.max_turns:
             number += 1
             turn = await self._turn(number, history)
             history.append(turn.message)
-            if not turn.calls:
-                return turn.text
-            results = await calls.carry_out(number, turn.calls)
-            history.append(tool_results_message(results))
-            if calls.handed is not None:
-                self._hand_over(calls.handed["to"])
-                history, calls, last = [user_message(calls.handed["message"])], self._calls(), number
+            if turn.calls:
+                finals = self._verdicts.among(number, turn.calls)
+                results = await self._calls.carry_out(number, turn.calls, but=finals)
+                results, given = await self._verdicts.of_calls(number, turn.calls, finals, results)
+                history.append(tool_results_message(results))
+            else:
+                words, given = await self._verdicts.of_text(number, turn.text)
+                history.append(user_message(words))
+            if (handed := self._calls.handed) is not None:
+                history, last = await self._hand_over(handed["to"], handed["message"], number), number
+            elif given is not None:
+                return given.value
         raise RunFailed(
             f"run {self._assignment.run!r} used all of its {self._agent.max_turns} model turns without an answer; "
             f"raise max_turns of {self._agent.name!r}",
             run=self._assignment.run,
         )
 
-    def _calls(self) -> ToolCalls:
-        return ToolCalls(
-            self._context, self._studio, self._assignment, self._live, stopped=self._stopped, moved=self._moved
+    async def _take_up(self, agent: Agent, request: str, after: int) -> list[dict[str, Any]]:
+        """Let `agent` go on after the turn `after`; gives the history that it begins with."""
+        self._agent = agent
+        self._assignment = about = replace(self._assignment, agent=agent)
+        self._asking = Asking(self._context, agent)
+        self._verdicts = Verdicts(self._context, about, self._moved)
+        self._calls = ToolCalls(
+            self._context, self._studio, about, self._live, stopped=self._stopped, moved=self._moved
         )
+        begun = any(each.name == TURN and each.occurrence >= after for each in self._context.ledger.recorded(""))
+        self._instructions = await instructions_of(self._context, about, request, begun=begun)
+        return [user_message(request)]
 
-    def _hand_over(self, name: str) -> None:
-        """Go on with another agent. Raises: NoCode when it is not here any more."""
+    async def _hand_over(self, name: str, message: str, after: int) -> list[dict[str, Any]]:
+        """Let another agent go on with a message. Raises: NoCode when it is not here any more."""
         agent = self._studio.agents.get(name)
         if agent is None:
             raise NoCode(f"the run was handed to {name!r}, which is not here; add it with bench.add(…)", name=name)
-        self._agent = agent
-        self._assignment = replace(self._assignment, agent=agent)
-        self._asking = Asking(self._context, agent)
         self._state["holder"] = name
+        history = await self._take_up(agent, message, after)
         self._show()
+        return history
 
     async def _turn(self, number: int, history: list[dict[str, Any]]) -> Turn:
         self._state["turn"] = number
@@ -140,7 +155,9 @@ class Loop:
 
         async def ask() -> dict[str, Any]:
             self._live.text[number] = ""
-            request = Request(self._agent.instructions, list(history), self._agent.specs(), self._agent.settings)
+            agent = self._agent
+            output = None if agent.output is None else agent.output.spec
+            request = Request(self._instructions, list(history), agent.specs(), agent.settings, output)
             return (await self._asking.ask(request, lambda delta: self._streamed(number, delta))).to_plain()
 
         turn = Turn.from_plain(await self._context.step(TURN, ask, retry=self._asking.retry))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
-__all__ = ["error_of", "outcome", "raised"]
+__all__ = ["error_of", "outcome", "raised", "told"]
 
 
 def outcome(status: str, *, content: Any = None, error: dict[str, Any] | None = None, note: str = "") -> dict[str, Any]:
@@ -28,6 +28,15 @@ def raised(error: BaseException, note: str = "") -> dict[str, Any]:
     """The outcome of a tool that raised `error`."""
     trace = "".join(traceback.format_exception(error))
     return outcome("failed", error=error_of(type(error).__qualname__, _words(error), trace), note=note)
+
+
+def told(outcome: dict[str, Any]) -> Any:
+    """What the model hears of an outcome."""
+    if outcome["error"] is not None:
+        return f"{outcome['error']['type']}: {outcome['error']['message']}"
+    if outcome["note"].startswith("A person"):
+        return {"result": outcome["content"], "note": outcome["note"]}
+    return outcome["content"]
 
 
 def _words(error: BaseException) -> str:

@@ -157,15 +157,34 @@ class Run(Shown):
         return self._first[0]
 
     @property
-    def output(self) -> str | None:
-        """The answer, once it has completed."""
-        output: str | None = self.state["output"]
-        return output
+    def output(self) -> Any:
+        """The answer, once it has completed: a text, or a value of the agent's output type.
 
-    def __await__(self) -> Generator[Any, None, str]:
+        Plain data where this bench does not have the agent, or where that type has changed and takes it no more.
+        """
+        try:
+            return self._typed(self.state["output"])
+        except RunError:
+            return self.state["output"]
+
+    def _typed(self, plain: Any) -> Any:
+        """The output that was kept as `plain`. Raises: RunError when its type has changed and takes it no more."""
+        agent = self._studio.agents.get(self.state.get("holder", self.agent))
+        if plain is None or agent is None or agent.output is None:
+            return plain
+        try:
+            return agent.output.value(plain)
+        except ValueError as error:
+            raise RunError(
+                f"the output of run {self.id!r} does not fit {agent.output.name} any more ({error}); "
+                "run.state['output'] is what was kept",
+                run=self.id,
+            ) from error
+
+    def __await__(self) -> Generator[Any, None, Any]:
         return self._outcome().__await__()
 
-    async def _outcome(self) -> str:
+    async def _outcome(self) -> Any:
         """The output, waited for. Raises: RunFailed, RunCancelled, RunInterrupted, NeedsDecision."""
         while not self._over():
             if self._cannot_hear() and self._pending() is not None:
@@ -187,10 +206,10 @@ class Run(Shown):
         activation = self.process.activation
         return self.state["status"] in FINAL and (activation is None or activation.in_hand is None)
 
-    def _end(self) -> str:
+    def _end(self) -> Any:
         state = self.state
         if state["status"] == "completed":
-            return str(state["output"])
+            return self._typed(state["output"])
         if state["status"] == "failed":
             error = state["error"]
             failed = RunFailed(f"run {self.id!r} failed with {error['type']}: {error['message']}", run=self.id, **error)

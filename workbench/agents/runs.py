@@ -287,5 +287,5 @@ def _fits(run: Run, status: str | None, agent: str | None, text: str | None) -> 
     return (
         (status is None or run.status == status)
         and (agent is None or run.agent == agent)
-        and (text is None or text in run.request or text in (run.output or ""))
+        and (text is None or text in run.request or text in str(run.state["output"] or ""))
     )

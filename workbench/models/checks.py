@@ -1,5 +1,6 @@
-"""Checks of tool arguments: what is wrong with them, in words that a model and a person can act on.
+"""Checks of what a model gives: what is wrong with it, in words that a model and a person can act on.
 
+Beside them, schemas as providers take them: no number that is no JSON, an object at their root.
 Comparisons with NaN are all false, so whoever decides by comparing asks `is_finite` first.
 
 Knows nothing of where a schema came from.
@@ -8,21 +9,64 @@ Knows nothing of where a schema came from.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from workbench.errors import ToolArgumentsInvalid
 
-__all__ = ["arguments_invalid", "is_finite"]
+__all__ = ["arguments_invalid", "is_finite", "problem_of", "rooted", "said_of", "strict_json"]
 
 
 def arguments_invalid(tool: str, problems: list[dict[str, str]]) -> ToolArgumentsInvalid:
     """The error for arguments that do not fit, in words that a model and a person can act on."""
-    said = [f"{p['parameter']} is {p['found']}, expected {p['expected']}" for p in problems[:5]]
-    more = f" and {len(problems) - 5} more" if len(problems) > 5 else ""
-    words = f"tool {tool!r} cannot take these arguments: {'; '.join(said)}{more}; call it again with arguments that fit"
+    words = f"tool {tool!r} cannot take these arguments: {said_of(problems)}; call it again with arguments that fit"
     return ToolArgumentsInvalid(words, tool=tool, problems=problems, **problems[0])
+
+
+def said_of(problems: list[dict[str, str]]) -> str:
+    """The problems in one line, the first five of them."""
+    said = [f"{p['parameter']} is {p['found']}, expected {p['expected']}" for p in problems[:5]]
+    return "; ".join(said) + (f" and {len(problems) - 5} more" if len(problems) > 5 else "")
+
+
+def problem_of(detail: Any, *, whole: str = "arguments") -> dict[str, str]:
+    """One of pydantic's validation errors: the place (`whole` where it is all), what was found, what was expected."""
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"]).lstrip(".")
+    missing, unknown = detail["type"] == "missing", detail["type"] == "extra_forbidden"
+    found = "missing" if missing else repr(detail["input"])
+    expected = "a value" if missing else "no such parameter" if unknown else _expectation(detail["msg"])
+    return {
+        "parameter": path or whole,
+        "found": found if len(found) <= 80 else found[:79] + "…",
+        "expected": expected,
+    }
+
+
+def _expectation(message: str) -> str:
+    bare = re.sub(r"^(?:Input|Value) should be |^(?:Value|Assertion) error, ", "", message)
+    bare = re.sub(r"^\w+ should ", "to ", bare)
+    return bare[:1].lower() + bare[1:]
+
+
+def strict_json(value: Any) -> Any:
+    """A schema without defaults that are no JSON (an infinite float)."""
+    if isinstance(value, dict):
+        return {
+            key: strict_json(item)
+            for key, item in value.items()
+            if not (key == "default" and isinstance(item, float) and not math.isfinite(item))
+        }
+    return [strict_json(item) for item in value] if isinstance(value, list) else value
+
+
+def rooted(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema that is an object itself, where the generator made a reference to one (a recursive model)."""
+    if "$ref" not in schema:
+        return schema
+    target = schema["$ref"].rpartition("/")[2]
+    return {**schema["$defs"][target], "$defs": schema["$defs"]}
 
 
 def is_finite(value: Any) -> bool:

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import re
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import BadInput
-from workbench.models.checks import arguments_invalid
+from workbench.models.checks import arguments_invalid, problem_of, rooted, strict_json
 from workbench.models.failures import failed, failure
 from workbench.models.messages import FORMAT, library_version, stored, unique_ids
-from workbench.models.model import Request, Turn
+from workbench.models.model import Request, ToolSpec, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -180,52 +179,14 @@ def function_schema(face: Callable[..., Any], types: Mapping[str, Any]) -> Funct
         try:
             values: dict[str, Any] = validator.validate_python(args)
         except ValidationError as error:
-            raise arguments_invalid(name, [_problem(detail) for detail in error.errors(include_url=False)]) from error
+            raise arguments_invalid(name, [problem_of(detail) for detail in error.errors(include_url=False)]) from error
         return values
 
     summary = re.match(r"<summary>(.*?)</summary>", made.description or "", re.DOTALL)
     description = (
         summary[1] if summary else "" if (made.description or "").startswith("<returns>") else made.description or ""
     )
-    return FunctionSchema(description.strip(), _rooted(_strict_json(made.function_schema.json_schema)), validate)
-
-
-def _problem(detail: Any) -> dict[str, str]:
-    """One of the library's validation errors, by parameter, what was found and what was expected."""
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"]).lstrip(".")
-    missing, unknown = detail["type"] == "missing", detail["type"] == "extra_forbidden"
-    found = "missing" if missing else repr(detail["input"])
-    expected = "a value" if missing else "no such parameter" if unknown else _expectation(detail["msg"])
-    return {
-        "parameter": path or "arguments",
-        "found": found if len(found) <= 80 else found[:79] + "…",
-        "expected": expected,
-    }
-
-
-def _expectation(message: str) -> str:
-    bare = re.sub(r"^(?:Input|Value) should be |^(?:Value|Assertion) error, ", "", message)
-    bare = re.sub(r"^\w+ should ", "to ", bare)
-    return bare[:1].lower() + bare[1:]
-
-
-def _strict_json(value: Any) -> Any:
-    """A schema without defaults that are no JSON (an infinite float)."""
-    if isinstance(value, dict):
-        return {
-            key: _strict_json(item)
-            for key, item in value.items()
-            if not (key == "default" and isinstance(item, float) and not math.isfinite(item))
-        }
-    return [_strict_json(item) for item in value] if isinstance(value, list) else value
-
-
-def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema that is an object itself, where the generator made a reference to one (a recursive model)."""
-    if "$ref" not in schema:
-        return schema
-    target = schema["$ref"].rpartition("/")[2]
-    return {**schema["$defs"][target], "$defs": schema["$defs"]}
+    return FunctionSchema(description.strip(), rooted(strict_json(made.function_schema.json_schema)), validate)
 
 
 def _without_schema(name: str, types: Mapping[str, Any], error: Exception) -> BadInput:
@@ -275,11 +236,16 @@ def _parameters(request: Request) -> ModelRequestParameters:
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.tools import ToolDefinition
 
+    def defined(tool: ToolSpec, kind: Literal["function", "output"]) -> ToolDefinition:
+        return ToolDefinition(
+            name=tool.name, description=tool.description, parameters_json_schema=tool.parameters, kind=kind
+        )
+
     return ModelRequestParameters(
-        function_tools=[
-            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=tool.parameters)
-            for tool in request.tools
-        ],
+        function_tools=[defined(tool, "function") for tool in request.tools],
+        output_tools=[] if request.output is None else [defined(request.output, "output")],
+        output_mode="text" if request.output is None else "tool",
+        allow_text_output=request.output is None,
         instruction_parts=[InstructionPart(content=request.instructions)] if request.instructions else None,
     )
 

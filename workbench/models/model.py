@@ -34,13 +34,15 @@ class ToolSpec:
 class Request:
     """What one turn is asked with.
 
-    `history` holds stored messages; `settings` are the library's (temperature, max_tokens, timeout, …).
+    `history` holds stored messages; `settings` are the library's (temperature, max_tokens, timeout, …). Where `output`
+    is given, the answer is a call of that tool, or a text that is JSON of its shape, rather than words.
     """
 
     instructions: str | None
     history: list[dict[str, Any]]
     tools: list[ToolSpec] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
+    output: ToolSpec | None = None
 
     def with_message(self, message: dict[str, Any]) -> Request:
         """The same request with one more message at the end of its history."""
