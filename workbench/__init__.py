@@ -15,6 +15,7 @@ from workbench.process.definition import process
 
 if TYPE_CHECKING:
     from workbench.agents.agent import Agent as Agent
+    from workbench.agents.compare import compare as compare
     from workbench.agents.context import ToolContext as ToolContext
     from workbench.agents.instructions import RunInfo as RunInfo
     from workbench.agents.tools import tool as tool
@@ -35,6 +36,7 @@ __all__ = [
     "RunInfo",
     "ToolContext",
     "Workbench",
+    "compare",
     "derive",
     "durable",
     "process",
@@ -52,6 +54,7 @@ _HOMES = {
     "RunInfo": "workbench.agents.instructions",
     "ToolContext": "workbench.agents.context",
     "Workbench": "workbench.bench",
+    "compare": "workbench.agents.compare",
     "derive": "workbench.process.selecting",
     "spawn": "workbench.process.spawn",
     "tool": "workbench.agents.tools",

@@ -120,3 +120,31 @@ def process(**more: Any) -> dict[str, Any]:
     rest = {"elsewhere": None, "now": START, "epoch": 3, "pending": 2, "next_wake": START + 3600, "error": None}
     state = {"state": {"status": "charged", "total": 70}, "changed": ["/total"], "committed": True}
     return {**base, **rest, **state, "now_line": line, "lives": [], "actions": [action("Kill", "kill")], **more}
+
+
+def comparison(**more: Any) -> dict[str, Any]:
+    """A comparison of two short runs, as `workbench.agents.compare_view` makes it."""
+    usage = {
+        "model_calls": 1,
+        "input_tokens": 20,
+        "output_tokens": 5,
+        "cost_microdollars": None,
+        "unreported": 0,
+        "unpriced": 1,
+    }
+    side = {"agent": "support", "model": "offline", "status": "completed", "alive": True, "request": "Hi", "calls": 1}
+    rest = {"elapsed": 3.0, "usage": usage, "shared_turns": 0, "fork": None, "result": "Done."}
+    half = {"id": "t1.0", "text": "", "tool": "look_up", "args": {"pin": "••••••"}, "status": "success", "note": ""}
+    ends = {"result": "paid", "error": "", "tokens": None, "took": 1.0, "shared": False, "spans": []}
+    field = {"path": "", "how": "changed", "a": "paid", "b": "<b>lost</b>"}
+    row = {"id": "r1", "kind": "call", "how": "changed", "what": "look_up", "pieces": [], "args": [], "result": [field]}
+    return {
+        "kind": "compare",
+        "now": START,
+        "a": {**side, **rest, "id": "run-1"},
+        "b": {**side, **rest, "id": "run-2", "shared_turns": 1},
+        "differ": 1,
+        "now_line": {"tone": "plain", "shape": "changed", "strong": "1 of 1 row differs,", "text": "", "action": None},
+        "rows": [{**row, "a": {**half, **ends}, "b": {**half, **ends, "result": "<b>lost</b>", "shared": True}}],
+        **more,
+    }

@@ -2,14 +2,16 @@
 
 import { h, render } from "preact";
 import { ApprovalsPanel } from "../src/approvals/view";
+import { ComparePanel } from "../src/compare/view";
 import { Connection } from "../src/model";
 import { ProcessPanel } from "../src/process/view";
 import { RunPanel } from "../src/run/view";
-import type { ApprovalsView, Json, ProcessView, RunView } from "../src/types";
+import type { ApprovalsView, CompareView, Json, ProcessView, RunView } from "../src/types";
+import { compared } from "./compared";
 import { FakeModel } from "./fake";
 import * as views from "./fixtures";
 
-type View = RunView | ApprovalsView | ProcessView;
+type View = RunView | ApprovalsView | ProcessView | CompareView;
 
 interface Scenario {
   view: View;
@@ -50,6 +52,7 @@ const scenarios: Record<string, Scenario> = {
   "inbox-empty": { view: views.emptyInbox },
   process: { view: views.process },
   disposed: { view: views.disposed },
+  compare: { view: compared, then: (page) => press(page, "4 rows the same") },
   hostile: { view: views.hostile },
 };
 
@@ -60,7 +63,7 @@ export function show(page: HTMLElement, name: string): FakeModel {
   const start = performance.now();
   const clock = (): number => (location.search.includes("live") ? (now + (performance.now() - start) / 1000) * 1000 : now * 1000);
   const connection = new Connection<View>(model, clock);
-  const panel = view.kind === "run" ? RunPanel : view.kind === "approvals" ? ApprovalsPanel : ProcessPanel;
+  const panel = { run: RunPanel, approvals: ApprovalsPanel, process: ProcessPanel, compare: ComparePanel }[view.kind];
   render(h(panel as never, { connection } as never), page);
   setTimeout(() => {
     if (name === "gone") now += 4;

@@ -182,3 +182,74 @@ export interface ProcessView {
   lives: Life[];
   actions: Action[];
 }
+
+export interface ForkOf {
+  of: string;
+  before: string;
+  edited: string[];
+  at: number;
+}
+
+export interface Piece {
+  how: string;
+  text: Json;
+}
+
+export interface CompareField {
+  path: string;
+  how: string;
+  a: Json;
+  b: Json;
+}
+
+export interface CompareHalf {
+  id: string;
+  text: Json;
+  tool: string;
+  args: { [key: string]: Json };
+  status: string;
+  note: string;
+  result: Json;
+  error: Json;
+  tokens: number | null;
+  took: number | null;
+  shared: boolean;
+  spans: Span[];
+}
+
+export interface CompareRow {
+  id: string;
+  kind: "message" | "call";
+  how: "same" | "changed" | "only a" | "only b";
+  what: string;
+  a: CompareHalf | null;
+  b: CompareHalf | null;
+  pieces: Piece[];
+  args: CompareField[];
+  result: CompareField[];
+}
+
+export interface CompareSide {
+  id: string;
+  agent: string;
+  model: string;
+  status: string;
+  alive: boolean;
+  request: string;
+  elapsed: number;
+  usage: Usage;
+  shared_turns: number;
+  calls: number;
+  fork: ForkOf | null;
+  result: Json;
+}
+
+export interface CompareView {
+  kind: "compare";
+  now: number;
+  a: CompareSide;
+  b: CompareSide;
+  differ: number;
+  now_line: NowLine;
+  rows: CompareRow[];
+}

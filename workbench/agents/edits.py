@@ -116,8 +116,12 @@ class Edits:
         made = [self._turn_of(record, prefix) if _is_turn(record) else record for record in records]
         for (turn, position), value in self.results.items():
             branch = branch_of(turn, position)
-            made = [record for record in made if not (record.branch == branch and record.name == OUTCOME)]
-            made.append(StepRecord(branch, OUTCOME, 0, encode(_outcome(value), f"the edited result of {branch}")))
+            text = encode(_outcome(value), f"the edited result of {branch}")
+            there = [record for record in made if record.branch == branch and record.name == OUTCOME]
+            for record in there:
+                made[made.index(record)] = dataclasses.replace(record, payload=text)
+            if not there:
+                made.append(StepRecord(branch, OUTCOME, 0, text, began_at=made[-1].began_at + made[-1].took))
         return made
 
     def _turn_of(self, record: StepRecord, prefix: Prefix) -> StepRecord:

@@ -20,14 +20,15 @@ def run_view(facts: Facts) -> RunView:
     """The whole view."""
     made = rows(facts)
     life = facts.lives[-1] if facts.lives else None
+    fork = facts.message.get("fork")
     uncommitted = sum(1 for row in made if row["kind"] == "message" and row["streaming"] and row["text"])
-    return {
+    view: RunView = {
         "kind": "run",
         "id": facts.id,
         "key": facts.key,
         "agent": facts.agent,
         "holder": facts.holders()[-1],
-        "model": facts.message.get("fork", {}).get("with", {}).get("model", facts.model),
+        "model": fork["with"].get("model", facts.model) if fork else facts.model,
         "status": facts.status,
         "alive": facts.alive or facts.final,
         "killed_at": life.ended_at if life is not None and not facts.alive and not facts.final else None,
@@ -50,6 +51,9 @@ def run_view(facts: Facts) -> RunView:
         "uncommitted": uncommitted,
         "actions": _actions(facts),
     }
+    if fork:
+        view["fork"] = fork
+    return view
 
 
 def _printed(rows: list[MessageRow | CallRow]) -> list[str]:

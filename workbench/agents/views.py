@@ -213,6 +213,7 @@ class RunView(TypedDict):
     elsewhere: str | None  # "pid 5230" while another host runs it
     now: float  # the clock when this was made
     request: str
+    fork: NotRequired[dict[str, Any]]  # of a fork: of, before, edited, with, at, saved
     began_at: float
     ended_at: float | None
     lives: list[Life]

@@ -20,6 +20,7 @@ from IPython.display import DisplayHandle, display
 from workbench.events import Shown, Source, show_with
 from workbench.widgets import static_twin
 from workbench.widgets.approvals import ApprovalsWindow
+from workbench.widgets.compare import CompareWindow
 from workbench.widgets.process import ProcessWindow
 from workbench.widgets.run import RunWindow
 
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
 __all__ = ["install", "republish", "show", "window"]
 
 HIDE = "<style>.jp-OutputArea:has(.wb-live) .wb-static,.output:has(.wb-live) .wb-static{display:none}</style>"
-_WINDOWS: dict[str, type[Window]] = {"run": RunWindow, "approvals": ApprovalsWindow, "process": ProcessWindow}
+_WINDOWS: dict[str, type[Window]] = {
+    "run": RunWindow,
+    "approvals": ApprovalsWindow,
+    "process": ProcessWindow,
+    "compare": CompareWindow,
+}
 
 
 def install() -> None:

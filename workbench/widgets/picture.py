@@ -69,8 +69,8 @@ class Picture:
 
 
 def picture(view: Mapping[str, Any]) -> Picture:
-    """The picture of a run, the approvals or a process."""
-    return {"run": _run, "approvals": _approvals, "process": _process}[view["kind"]](view)
+    """The picture of a run, the approvals, a process or a comparison."""
+    return {"run": _run, "approvals": _approvals, "process": _process, "compare": _compare}[view["kind"]](view)
 
 
 def _run(view: Mapping[str, Any]) -> Picture:
@@ -250,3 +250,57 @@ def _process(view: Mapping[str, Any]) -> Picture:
         columns=("State", "Value", "Change"),
         rows=rows,
     )
+
+
+def _compare(view: Mapping[str, Any]) -> Picture:
+    a, b = view["a"], view["b"]
+    asked = [
+        words.count(side["usage"]["model_calls"]) + (f", {side['shared_turns']} shared" if side["shared_turns"] else "")
+        for side in (a, b)
+    ]
+    facts = [
+        (
+            "Model calls",
+            " | ".join(asked),
+        ),
+        ("Tool calls", f"{words.count(a['calls'])} | {words.count(b['calls'])}"),
+        ("Tokens", f"{words.tokens(a['usage'])} | {words.tokens(b['usage'])}"),
+        ("Cost", f"{words.spent(a['usage'])} | {words.spent(b['usage'])}"),
+        ("Elapsed", f"{words.elapsed(a['elapsed'])} | {words.elapsed(b['elapsed'])}"),
+    ]
+    return Picture(
+        name=f"{a['id']} and {b['id']}",
+        id="",
+        status="the same"
+        if not view["differ"]
+        else f"{words.plural(view['differ'], 'row')} of {len(view['rows'])} differ",
+        shape="completed" if not view["differ"] else "edited",
+        at=view["now"],
+        facts=facts,
+        now=(view["now_line"]["strong"], view["now_line"]["text"]),
+        columns=("Step", f"A: {a['id']}", f"B: {b['id']}", "Differs"),
+        rows=[_compare_row(row) for row in view["rows"]],
+    )
+
+
+def _compare_row(row: Mapping[str, Any]) -> Row:
+    first, second = row["a"], row["b"]
+    steps = dict.fromkeys(half["id"] for half in (first, second) if half is not None)
+    halves = [Cell("") if half is None else _compare_half(half) for half in (first, second)]
+    changed = [
+        f"{field['path'] or name}: {words.short(field['a'])} → {words.short(field['b'])}"
+        for name in ("args", "result")
+        for field in row[name]
+    ]
+    return Row(
+        (Cell(" / ".join(steps)), *halves, Cell("" if row["how"] == "same" else row["how"], lines=tuple(changed)))
+    )
+
+
+def _compare_half(half: Mapping[str, Any]) -> Cell:
+    under = (*(["shared with the other run"] if half["shared"] else []),)
+    if not half["tool"]:
+        return Cell(half["text"], lines=under)
+    ended = f" → {words.short(half['result'])}" if half["status"] == "success" else f" {half['status']}"
+    said = (*([half["error"]] if half["error"] else []), *under)
+    return Cell(f"{half['tool']}({words.arguments(half['args'])})", code=True, after=ended, lines=said)

@@ -133,6 +133,7 @@ const STATUSES: Record<string, [string, Ink]> = {
   "still waits": ["diamond", "amber"],
   asleep: ["turning", "blue"],
   elsewhere: ["elsewhere", "grey"],
+  changed: ["triangle", "blue"],
   unplugged: ["unplugged", "violet"],
 };
 
