@@ -9,7 +9,7 @@ import pytest
 from houses import Desk, House, calls, clerk, ears
 
 from workbench import Agent, ToolContext, models, tool
-from workbench.errors import BadInput, CallConflict, NoCode
+from workbench.errors import BadInput, CallConflict, NoCode, RunFailed
 from workbench.models.script import call
 
 
@@ -321,3 +321,16 @@ async def test_a_run_may_be_forked_while_it_works(house: House) -> None:
     asked = [await fork.approval() for fork in forks]
     assert len({first.id, *(request.id for request in asked)}) == 4
     assert len(ears(agent).requests) == 1
+
+
+async def test_a_run_whose_model_failed_goes_on_in_a_fork(house: House) -> None:
+    shop = Shop()
+    bench = await house.open(short := shop.agent("clerk", call("look_up", order_id="A-1")), shop.agent("other"))
+    run = bench.run(short, "Refund A-1")
+    with pytest.raises(RunFailed, match="the scripted model is asked for turn 2"):
+        await run
+
+    fork = await run.fork(before=2, edit={"agent": "other"})
+
+    assert await fork == "Refunded."
+    assert shop.done == ["look up A-1", "charge A-1", "mail A-1"]

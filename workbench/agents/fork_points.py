@@ -57,7 +57,7 @@ class Prefix:
     def __init__(self, run: str, key: str, seq: int, records: Sequence[StepRecord]) -> None:
         self.run = run
         self.records = _in_force(run, records)
-        turns = [record for record in self.records if record.branch == "" and record.name == TURN]
+        turns = [r for r in self.records if (r.branch, r.name, r.kind) == ("", TURN, "step")]
         self.turns = [Turn.from_plain(decode(record.payload)) for record in turns]
         self._turn_records = turns
         self._by_name = self._named(key, seq)
