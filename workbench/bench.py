@@ -71,7 +71,7 @@ class Workbench:
         self.place = place
         self.store = store
         self.agents: dict[str, Agent] = {}
-        self.runs = Runs(runtime, self.agents)
+        self.runs = Runs(runtime, self.agents, self._directory)
         self.approvals = Approvals(runtime.requests, self.agents, runtime.home, runtime.clock)
         self.closed = False
         self._runtime = runtime

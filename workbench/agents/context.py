@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from workbench.agents.delegation import Delegation
     from workbench.agents.inquiry import Inquiry
     from workbench.durable.context import DurableContext
+    from workbench.durable.directory import Directory
     from workbench.durable.retries import Retry
     from workbench.loop import Home
+    from workbench.process.definition import Definition
+    from workbench.process.handle import Handle
 
 __all__ = ["Principal", "Stopped", "ToolContext"]
 
@@ -70,6 +73,7 @@ class ToolContext:
         home: Home,
         delegation: Delegation,
         inquiry: Inquiry,
+        directory: Directory,
     ) -> None:
         self.call_id = call_id
         """Equal on every retry of one interrupted call, different for every new call, never made from the arguments."""
@@ -83,6 +87,7 @@ class ToolContext:
         self._home = home
         self._delegation = delegation
         self._inquiry = inquiry
+        self._directory = directory
 
     def step(
         self,
@@ -148,6 +153,18 @@ class ToolContext:
     def _must_be_async(self, what: str, name: str) -> None:
         if not self._home.here or asyncio.current_task() is None:
             raise StepMisuse(f"{what} from a plain tool; write the tool as async def to wait for it", name=name)
+
+    def lookup(self, definition: Definition | str, /, **args: Any) -> Any:
+        """The process of these arguments on the bench of the run, got or begun. Raises: NoCode, BadInput."""
+        return self._directory.lookup(definition, args, take=False)
+
+    def call(self, name: str, handle: Handle, message: Any, *, id: str | None = None) -> Awaitable[Any]:
+        """Call a process, once: a step whose key is the call's id unless another is given; gives its reply.
+
+        Raises: StepMisuse from a plain tool, and what the call raises: ProcessEnded, CallRefused, DeadLettered, ….
+        """
+        self._must_be_async(f"process {handle.name!r} is called", name)
+        return self._context.call(name, handle, message, id=id)
 
     def progress(self, text: str) -> None:
         """Show a line of progress; from any thread."""

@@ -114,6 +114,7 @@ class Execution:
             conversation=self._assignment.conversation,
             home=self._studio.home,
             delegation=delegation,
+            directory=self._studio.directory,
             inquiry=Inquiry(self._context, self._assignment, branch, tool.name, moved=self._moved, limit=limit),
         )
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from workbench.agents.agent import Agent
     from workbench.durable.context import DurableContext
+    from workbench.durable.directory import Directory
     from workbench.durable.runtime import Runtime
     from workbench.durable.schedules import Schedule, When
     from workbench.store.glance import KeyInfo
@@ -51,8 +52,8 @@ SCHEDULED = "run"
 class Runs:
     """The runs of a bench: `runs[id]`, iteration (oldest first), `find`."""
 
-    def __init__(self, runtime: Runtime, agents: dict[str, Agent]) -> None:
-        self.studio = Studio(runtime, agents, self)
+    def __init__(self, runtime: Runtime, agents: dict[str, Agent], directory: Directory) -> None:
+        self.studio = Studio(runtime, agents, self, directory)
         self.studio.forks = Forks(runtime, agents_among(agents, self.add), self.__getitem__)
         self._runtime = runtime
         self._agents = agents
@@ -60,8 +61,11 @@ class Runs:
         runtime.schedules.kinds[SCHEDULED] = _scheduled
 
     def add(self, agent: Agent) -> None:
-        """Know an agent and its team by their names, or replace those of their names."""
+        """Know an agent and its team by their names, and the processes that are their tools, or replace them."""
         for one in (*agent.team.values(), agent):
+            for tool in one.tools.values():
+                if tool.definition is not None:
+                    self.studio.directory.add(tool.definition)
             self._agents[one.name] = one
             self._runtime.add(self._definition(one.name))
 

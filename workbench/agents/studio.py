@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workbench.agents.forking import Forks
     from workbench.agents.runs import Runs
     from workbench.clock import Clock
+    from workbench.durable.directory import Directory
     from workbench.durable.requests import Requests
     from workbench.durable.runtime import Runtime
     from workbench.loop import Home
@@ -30,8 +31,9 @@ __all__ = ["Assignment", "Studio"]
 class Studio:
     """What the runs of one bench have in common."""
 
-    def __init__(self, runtime: Runtime, agents: dict[str, Agent], runs: Runs) -> None:
+    def __init__(self, runtime: Runtime, agents: dict[str, Agent], runs: Runs, directory: Directory) -> None:
         self.runtime = runtime
+        self.directory = directory
         self.agents = agents
         self.runs = runs
         self.forks: Forks

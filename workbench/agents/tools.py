@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
+from workbench.agents.process_calls import caller_of, is_durable
 from workbench.agents.schema import Face, face_of
 from workbench.errors import BadInput
 from workbench.given import duration
@@ -25,6 +26,8 @@ from workbench.models.checks import arguments_invalid, is_finite
 from workbench.models.library import function_schema
 from workbench.models.model import ToolSpec
 from workbench.models.schemas import misfits
+from workbench.process.definition import Definition
+from workbench.process.handle import Handle
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -79,6 +82,8 @@ class Tool:
         self.returns = face.returns
         self.is_async = face.is_async
         self.takes_context = face.context
+        self.definition: Definition | None = None
+        """The process that it calls, where a definition of one was given."""
         self._face = face
         self._validator = validator
         self._as_dict = as_dict
@@ -194,8 +199,10 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
 
 def as_tool(
-    function: Callable[..., Any],
+    function: Callable[..., Any] | Definition | Handle,
     *,
+    message: Any = None,
+    args: Mapping[str, Any] | None = None,
     read_only: bool = False,
     idempotent: bool = False,
     approval: Approval = False,
@@ -206,16 +213,28 @@ def as_tool(
     description: str | None = None,
     timeout: float | None = None,
 ) -> Tool:
-    """Any callable as a tool; a tool stays the tool it is.
+    """Any callable, or a process, as a tool; a tool stays the tool it is.
+
+    A process is a definition, which is looked up in the run's bench by its arguments (those in `args` are fixed, the
+    model says the others), or a handle. It is called with a message: of the type `message`, made by the function
+    `message` of its arguments, or the dict `message` in which types stand for what the model says; without one, of the
+    type that the process declares. A durable one is asked once, however often the call is retried.
 
     Raises: BadInput naming the tool, the parameter and the remedy when no schema can be made.
     """
     if isinstance(function, Tool):
         return function
+    definition: Definition | None = None
+    if isinstance(function, Definition | Handle):
+        definition = function if isinstance(function, Definition) else None
+        idempotent = idempotent or is_durable(function)
+        function = caller_of(function, message, args or {}, name)
+    elif message is not None or args is not None:
+        raise BadInput(f"message= and args= are for a process that is a tool, found {function!r}")
     face = face_of(function, name)
     schema = function_schema(face.function(), {p.name: p.annotation for p in face.parameters})
     _warn_of_lost_descriptions(face, schema.parameters)
-    return Tool(
+    made = Tool(
         function,
         face,
         description=schema.description if description is None else description,
@@ -229,9 +248,11 @@ def as_tool(
         expose=expose,
         timeout=timeout,
     )
+    made.definition = definition
+    return made
 
 
-def toolset(tools: Iterable[Callable[..., Any]]) -> dict[str, Tool]:
+def toolset(tools: Iterable[Any]) -> dict[str, Tool]:
     """Tools by name. Raises: BadInput when two have one name."""
     by_name: dict[str, Tool] = {}
     for each in tools:

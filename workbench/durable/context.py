@@ -164,8 +164,11 @@ class DurableContext(Listening[M, S]):
             self._activation.epoch,
         )
 
-    def call(self, name: str, handle: Callee, message: Any) -> Awaitable[Any]:
-        """Call another process, once: a step whose key is the call's id, so a replay asks for the same answer."""
+    def call(self, name: str, handle: Callee, message: Any, *, id: str | None = None) -> Awaitable[Any]:
+        """Call another process, once: a step whose key is the call's id, so a replay asks for the same answer.
+
+        Another `id` must be this call's alone, as the key is. Raises: as `step`, and what the call raises.
+        """
         branch, address, record = self._take(name)
         if record is not None:
             return recorded(record, PLAIN)
@@ -173,7 +176,7 @@ class DurableContext(Listening[M, S]):
         async def asked(key: str) -> Any:
             if getattr(handle, "key", None) is not None:  # what waits for another durable process is at rest
                 await self._wait(branch.ledger, address)
-            return await handle.call(message, id=key)
+            return await handle.call(message, id=id or key)
 
         return self._run(branch, address, asked, PLAIN, None, None)
 
