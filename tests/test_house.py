@@ -74,13 +74,13 @@ def test_no_file_names_a_registry_or_a_place_on_a_machine() -> None:
     assert {name: places for name, places in placed.items() if places} == {}
 
 
-def test_what_is_installed_is_what_the_design_lists_and_what_reads_schedules() -> None:
+def test_what_is_installed_is_what_the_design_lists_and_what_reads_schedules_and_schemas() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     names = sorted(re.split(r"[\[<>=]", need)[0] for need in project["dependencies"])
 
     assert names == [
-        *("anywidget", "cronsim", "genai-prices", "ipykernel", "ipywidgets", "nbclient"),
+        *("anywidget", "cronsim", "genai-prices", "ipykernel", "ipywidgets", "jsonschema", "nbclient"),
         *("nbconvert", "pydantic", "pydantic-ai-slim", "sqlite-utils", "traitlets", "tzdata"),
     ]
     assert sorted(project["optional-dependencies"]) == [
