@@ -15,6 +15,7 @@ from workbench.process.definition import process
 
 if TYPE_CHECKING:
     from workbench.agents.agent import Agent as Agent
+    from workbench.agents.budget import Budget as Budget
     from workbench.agents.compare import compare as compare
     from workbench.agents.context import ToolContext as ToolContext
     from workbench.agents.instructions import RunInfo as RunInfo
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agent",
+    "Budget",
     "Call",
     "Context",
     "DurableContext",
@@ -47,6 +49,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "workbench.agents.agent",
+    "Budget": "workbench.agents.budget",
     "Call": "workbench.process.calls",
     "Context": "workbench.process.context",
     "DurableContext": "workbench.durable.context",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
+from workbench.agents.budget import Budget
 from workbench.agents.runs import Runs
 from workbench.durable.arrivals import Arrivals
 from workbench.durable.dead_letters import DeadLetters
@@ -42,9 +43,10 @@ from workbench.store.opening import store_for
 from workbench.table import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Mapping
     from datetime import datetime, timedelta
 
+    from workbench.agents.budgets import Account
     from workbench.agents.context import Principal
     from workbench.agents.run import Run
     from workbench.clock import Clock
@@ -72,6 +74,7 @@ class Workbench:
         self.store = store
         self.agents: dict[str, Agent] = {}
         self.runs = Runs(runtime, self.agents, self._directory)
+        self.budgets = self.runs.studio.budgets
         self.approvals = Approvals(runtime.requests, self.agents, runtime.home, runtime.clock)
         self.closed = False
         self._runtime = runtime
@@ -95,6 +98,7 @@ class Workbench:
         max_bytes: int | None = None,
         clock: Clock | None = None,
         max_entries: int | None = 10_000,
+        budget: Budget | Mapping[str, Any] | None = None,
     ) -> Opening[Workbench]:
         """Open a bench and recover whatever was interrupted; await it, or enter it with `async with`.
 
@@ -104,6 +108,8 @@ class Workbench:
         bound).
         What was over for `retention` seconds is forgotten while the bench is open, dead letters after
         `letter_retention`, and history sooner while the store uses more than `max_bytes`; None keeps for ever.
+        `budget` is what all runs that begin from now on may use together; the one that is there already goes on with
+        what is spent, and with what it was extended by if it began with the same.
 
         Raises: NotAStore, BadInput.
         """
@@ -120,7 +126,10 @@ class Workbench:
             clock=clock,
             max_entries=max_entries,
         )
-        return Opening(lambda kept: _opened(cls, options, kept=kept), lambda bench: bench._leave(kept=bench._kept))
+        limits = None if budget is None else Budget.of(budget)
+        return Opening(
+            lambda kept: _opened(cls, options, limits, kept=kept), lambda bench: bench._leave(kept=bench._kept)
+        )
 
     def add(self, *what: Agent | Definition) -> None:
         """Know agents and definitions of processes, or replace those of their names.
@@ -147,17 +156,22 @@ class Workbench:
         id: str | None = None,
         conversation: str | None = None,
         principal: Principal | None = None,
+        budget: Budget | Mapping[str, Any] | None = None,
     ) -> Run:
         """Run an agent; returns at once with the first message committed. `id` makes it idempotent.
 
-        Raises: BadInput, CallConflict when the id is another run, NoCode for the name of an agent that is not here.
+        `budget` is what the run, and the runs that it begins, may use: `Budget(requests=10)` or `{"requests": 10}`.
+        When it is used up the run waits, and `run.extend(…)` lets it go on. Raises: BadInput, CallConflict when the id
+        is another run, NoCode for the name of an agent that is not here.
         """
         self._check_open()
         if not self._runtime.home.here:
             raise BadInput(
                 "a run is started on the loop of its bench; from a thread, hop there: loop.call_soon_threadsafe"
             )
-        return self.runs.start(self._agent(agent), request, id=id, conversation=conversation, principal=principal)
+        return self.runs.start(
+            self._agent(agent), request, id=id, conversation=conversation, principal=principal, budget=budget
+        )
 
     @overload
     def lookup(self, definition: DurableDefinition, /, *, take: bool = ..., **args: Any) -> DurableProcess: ...
@@ -231,7 +245,13 @@ class Workbench:
     @property
     def definitions(self) -> list[str]:
         """The names of the durable definitions and agents that it has code for."""
-        return sorted(name.removeprefix("agent:") for name in self._runtime.definitions)
+        return sorted(name.removeprefix("agent:") for name in self._runtime.definitions if not name.startswith("@"))
+
+    @property
+    def budget(self) -> Account:
+        """What all runs of the bench may use together: `.left`, `.by`, `.extend(…)`, `.limit(Budget(…))`."""
+        self._check_open()
+        return self.budgets.bench
 
     @property
     def schedules(self) -> Schedules:
@@ -433,7 +453,7 @@ class Workbench:
             )
 
 
-async def _opened(cls: type[Workbench], options: Options, *, kept: bool) -> Workbench:
+async def _opened(cls: type[Workbench], options: Options, budget: Budget | None, *, kept: bool) -> Workbench:
     home = Home.of_running()
     async with turn_at(home, options.place):
         bench = _known(home, options.place)
@@ -442,6 +462,8 @@ async def _opened(cls: type[Workbench], options: Options, *, kept: bool) -> Work
         else:
             bench.add(*options.what)
             await bench._runtime.recover()
+        if budget is not None:
+            await bench.budget.begin(budget)
         bench._kept = bench._kept or kept
         return bench
 

@@ -23,6 +23,7 @@
     ├── RunError
     │   ├── RunFailed, RunCancelled, RunInterrupted
     │   └── NeedsDecision               this kernel cannot take a click while a cell waits
+    ├── BudgetSpent                     a budget has less left than was asked for
     ├── ModelFailed                     a model gave no turn that can be used
     ├── ApprovalError
     │   ├── NoSuchApproval(LookupError)
@@ -52,6 +53,7 @@ __all__ = [
     "AlreadyDecided",
     "ApprovalError",
     "BadInput",
+    "BudgetSpent",
     "CallConflict",
     "CallRefused",
     "CellFailed",
@@ -246,6 +248,13 @@ class RunInterrupted(RunError):
 
 class NeedsDecision(RunError):
     """The run waits for an approval that this kernel cannot take while a cell waits. Field: `run`."""
+
+
+class BudgetSpent(WorkbenchError):
+    """A budget has less left than was asked for; nothing was spent. Extend it, or do with less.
+
+    Fields: `of` ("bench", or the key of the run whose budget it is), `unit`, `limit`, `asked`, `left`.
+    """
 
 
 class ModelFailed(WorkbenchError):

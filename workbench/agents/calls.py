@@ -25,6 +25,7 @@ from workbench.errors import ToolArgumentsInvalid
 from workbench.models.messages import ToolResult
 
 if TYPE_CHECKING:
+    from workbench.agents.budget_spending import Spending
     from workbench.agents.context import Stopped
     from workbench.agents.live import Live
     from workbench.agents.studio import Assignment, Studio
@@ -56,13 +57,15 @@ class ToolCalls:
         *,
         stopped: Stopped,
         moved: Callable[[str, str], None],
+        spending: Spending | None = None,
     ) -> None:
         self._context = context
         self._studio = studio
         self._assignment = assignment
         self._agent = assignment.agent
-        self._execution = Execution(context, studio, assignment, live, stopped=stopped, moved=moved)
+        self._execution = Execution(context, studio, assignment, live, stopped=stopped, moved=moved, spending=spending)
         self._moved = moved
+        self._spending = spending
         self._handed: dict[int, dict[str, str]] = {}
 
     @property
@@ -111,6 +114,8 @@ class ToolCalls:
             if refusal is not None:
                 return await self._conclude(refusal)
             args, note = _approved(request, args)
+        if self._spending is not None:
+            await self._spending.before_call(branch, self._moved)
         self._moved(branch, "running")
         fresh = False
 

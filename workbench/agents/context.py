@@ -9,6 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.budget import Budget
 from workbench.agents.delegation import AT_ONCE, CHILD
 from workbench.errors import StepMisuse
 from workbench.process.drive import Cancelled
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from workbench.agents.agent import Agent
+    from workbench.agents.budget_spending import Spending
     from workbench.agents.delegation import Delegation
     from workbench.agents.inquiry import Inquiry
     from workbench.durable.context import DurableContext
@@ -74,6 +76,7 @@ class ToolContext:
         delegation: Delegation,
         inquiry: Inquiry,
         directory: Directory,
+        spending: Spending | None = None,
     ) -> None:
         self.call_id = call_id
         """Equal on every retry of one interrupted call, different for every new call, never made from the arguments."""
@@ -88,6 +91,7 @@ class ToolContext:
         self._delegation = delegation
         self._inquiry = inquiry
         self._directory = directory
+        self._spending = spending
 
     def step(
         self,
@@ -165,6 +169,15 @@ class ToolContext:
         """
         self._must_be_async(f"process {handle.name!r} is called", name)
         return self._context.call(name, handle, message, id=id)
+
+    async def spend(self, **amounts: Any) -> None:
+        """Spend amounts such as `tokens=60` from every budget that governs the run: all of them, once, or nothing.
+
+        A run without a budget spends nothing. Raises: BudgetSpent when one of them has less left, BadInput.
+        """
+        asked = Budget.of(amounts).limits
+        if self._spending is not None:
+            await self._spending.spend(asked)
 
     def progress(self, text: str) -> None:
         """Show a line of progress; from any thread."""

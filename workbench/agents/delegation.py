@@ -138,7 +138,13 @@ class Delegation:
         agent, of = self._known(name), self._assignment
         link = {"run": of.run, "call": self._branch, "chain": of.chain}
         return self._studio.runs.start(
-            agent, message, id=id, conversation=of.conversation, principal=of.principal, parent=link
+            agent,
+            message,
+            id=id,
+            conversation=of.conversation,
+            principal=of.principal,
+            parent=link,
+            governed_by=of.message.get("budget") or [],
         )
 
     async def end_of(self, child: Run) -> dict[str, Any]:

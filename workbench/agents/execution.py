@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
+    from workbench.agents.budget_spending import Spending
     from workbench.agents.context import Stopped
     from workbench.agents.live import Live
     from workbench.agents.studio import Assignment, Studio
@@ -52,6 +53,7 @@ class Execution:
         *,
         stopped: Stopped,
         moved: Callable[[str, str], None],
+        spending: Spending | None = None,
     ) -> None:
         self._context = context
         self._studio = studio
@@ -59,6 +61,7 @@ class Execution:
         self._live = live
         self._stopped = stopped
         self._moved = moved
+        self._spending = spending
 
     async def run(self, tool: Tool, args: dict[str, Any], branch: str, *, note: str = "") -> dict[str, Any]:
         """The outcome of a tool that runs now, on `branch`. Raises: CancelledError and the signals of its run."""
@@ -116,6 +119,7 @@ class Execution:
             delegation=delegation,
             directory=self._studio.directory,
             inquiry=Inquiry(self._context, self._assignment, branch, tool.name, moved=self._moved, limit=limit),
+            spending=self._spending,
         )
 
     async def _value(self, tool: Tool, bound: Callable[[], Any], branch: str, printed: Printed) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.budget_facts import open_refusals
 from workbench.agents.calls import OUTCOME, branch_of
 from workbench.agents.loop import FINAL, TURN
 from workbench.agents.questions import asked_through
@@ -59,9 +60,11 @@ class Facts:
     elsewhere: str | None = None
     cut: frozenset[Address] = frozenset()
     threads: int = 0
+    accounts: list[dict[str, Any]] = field(default_factory=list)
     _turns: list[tuple[int, StepRecord, Turn]] | None = field(default=None, init=False)
     _holders: list[str] | None = field(default=None, init=False)
     _calls: dict[str, list[StepRecord]] | None = field(default=None, init=False)
+    _stops: dict[str, dict[str, Any]] | None = field(default=None, init=False)
 
     @property
     def final(self) -> bool:
@@ -73,9 +76,21 @@ class Facts:
         """The status that is true in the journal: waiting while a request is open and nothing else moves."""
         if self.final or self.alive:
             return str(self.state["status"])
-        if any(request.status == "pending" for request in (*self.requests, *self.nested)):
+        if any(request.status == "pending" for request in (*self.requests, *self.nested)) or self.stop is not None:
             return "waiting"
         return "running" if self.records or self.lives else "queued"
+
+    @property
+    def stops(self) -> dict[str, dict[str, Any]]:
+        """What budgets refused and nobody has extended since, by the branch that waits for it."""
+        if self._stops is None:
+            self._stops = open_refusals(self.records) if self.message.get("budget") and not self.final else {}
+        return self._stops
+
+    @property
+    def stop(self) -> dict[str, Any] | None:
+        """The first of what it waits for that a budget refused, or None."""
+        return next(iter(self.stops.values()), None)
 
     @property
     def epoch(self) -> int:

@@ -17,12 +17,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.asking import Asking
+from workbench.agents.budget_spending import Spending
 from workbench.agents.calls import ToolCalls
 from workbench.agents.context import Stopped
 from workbench.agents.delegation import end_children
 from workbench.agents.instructions import instructions_of
 from workbench.agents.usage import no_usage, with_turn
 from workbench.agents.verdicts import Verdicts
+from workbench.agents.working_time import seconds_of_calls, took
 from workbench.durable.requests import PENDING
 from workbench.errors import AlreadyDecided, NoCode, RunFailed, StepFailed, WorkbenchError
 from workbench.models.messages import tool_results_message, user_message
@@ -68,6 +70,7 @@ class Loop:
         self._agent = assignment.agent
         self._live = live
         self._stopped = Stopped(context.cancelled)
+        self._spending = Spending.of(context, studio.runtime, assignment)
         self._state = {**first_state(self._agent.name, assignment.request), "status": "running"}
         self._cancelled_by: str | None = None
         self._show_timer: asyncio.TimerHandle | None = None
@@ -96,6 +99,9 @@ class Loop:
             await self._end_children(self._agent.name)
         if any(r.key == self._context.ledger.key and r.status == PENDING for r in self._studio.requests.known()):
             await self._close_requests("the run", "the run ended without it")
+        if self._spending is not None and self._state["status"] != "completed":
+            await self._spending.leave()
+            self._state["reason"] = None
         self._state["text"] = ""
         self._state["ended_at"] = self._studio.clock.now()
         return dict(self._state)
@@ -131,9 +137,16 @@ class Loop:
         self._agent = agent
         self._assignment = about = replace(self._assignment, agent=agent)
         self._asking = Asking(self._context, agent)
+        self._spending = Spending.of(self._context, self._studio.runtime, about)
         self._verdicts = Verdicts(self._context, about, self._moved)
         self._calls = ToolCalls(
-            self._context, self._studio, about, self._live, stopped=self._stopped, moved=self._moved
+            self._context,
+            self._studio,
+            about,
+            self._live,
+            stopped=self._stopped,
+            moved=self._moved,
+            spending=self._spending,
         )
         begun = any(each.name == TURN and each.occurrence >= after for each in self._context.ledger.recorded(""))
         self._instructions = await instructions_of(self._context, about, request, begun=begun)
@@ -151,6 +164,9 @@ class Loop:
 
     async def _turn(self, number: int, history: list[dict[str, Any]]) -> Turn:
         self._state["turn"] = number
+        if self._spending is not None:
+            worked = seconds_of_calls(self._context.ledger.records, number - 1)
+            await self._spending.before_turn(worked, self._waits)
         self._live.began.setdefault(number, self._studio.clock.now())
 
         async def ask() -> dict[str, Any]:
@@ -161,6 +177,8 @@ class Loop:
             return (await self._asking.ask(request, lambda delta: self._streamed(number, delta))).to_plain()
 
         turn = Turn.from_plain(await self._context.step(TURN, ask, retry=self._asking.retry))
+        if self._spending is not None:
+            await self._spending.after_turn(turn, took(self._context.ledger.records, TURN))
         self._count(turn)
         self._live.text.pop(number, None)
         self._state["text"] = ""
@@ -181,6 +199,11 @@ class Loop:
         if not self._context.cancelled.is_set():
             self._show()
 
+    def _waits(self, stops: bool) -> None:
+        """A budget stops the run before its next turn, or lets it go on."""
+        self._state["status"] = "waiting" if stops else "running"
+        self._show()
+
     def _moved(self, branch: str, status: str) -> None:
         self._state["calls"] = {**self._state["calls"], branch: status}
         standing = set(self._state["calls"].values())
@@ -188,6 +211,8 @@ class Loop:
         self._show()
 
     def _show(self) -> None:
+        if self._spending is not None:
+            self._state["reason"] = self._spending.reason
         self._context.show(dict(self._state))
         self._live.changes.tell()
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.budget import count_of, told
 from workbench.agents.recovery import recovery, sentence
 
 if TYPE_CHECKING:
     from workbench.agents.facts import Facts
     from workbench.agents.views import CallRow, MessageRow, NowLine
 
-__all__ = ["clock_time", "now_line"]
+__all__ = ["EXTEND", "clock_time", "now_line"]
+
+EXTEND = "Extend and resume"
 
 
 def clock_time(instant: float) -> str:
@@ -32,6 +35,7 @@ def now_line(facts: Facts, rows: list[MessageRow | CallRow]) -> NowLine:
         return _dead(facts)
     waiting = [row for row in rows if row["kind"] == "call" and row["status"] == "waiting"]
     running = [row for row in rows if row["kind"] == "call" and row["status"] == "running"]
+    waiting = [row for row in waiting if row["kind"] == "call" and row["approval"] is not None]
     if waiting:
         tools = ", ".join(dict.fromkeys(row["tool"] for row in waiting if row["kind"] == "call"))
         count = len(waiting)
@@ -47,6 +51,8 @@ def now_line(facts: Facts, rows: list[MessageRow | CallRow]) -> NowLine:
             f"Working on {row['tool']}" + (":" if steps else "."),
             f"step {steps[0]}." if steps else "",
         )
+    if (stop := facts.stop) is not None:
+        return _line("amber", "waiting", *_stopped(stop), EXTEND)
     if facts.status == "queued":
         return _line("plain", "queued", "Queued.", "The message is in the journal; it has not begun.")
     failed = facts.failed_try()
@@ -57,6 +63,14 @@ def now_line(facts: Facts, rows: list[MessageRow | CallRow]) -> NowLine:
     if last["kind"] == "message" and last["streaming"] and last["text"]:
         return _line("plain", "running", f"{facts.holders()[-1]} is writing its answer.", "")
     return _line("plain", "running", f"{facts.holders()[-1]} is thinking.", "")
+
+
+def _stopped(stop: dict[str, Any]) -> tuple[str, str]:
+    """What a budget has refused, in a bold beginning and the rest."""
+    if stop["uncounted"] or stop["left"]:
+        return "Stopped by a budget:", f"{stop['words']}."
+    spent, limit = count_of(stop["unit"], stop["spent"]), told(stop["unit"], stop["limit"])
+    return "Budget used up:", f"{spent} of {limit}." + (" It is the bench's." if stop["of"] == "bench" else "")
 
 
 def _ended(facts: Facts) -> NowLine:

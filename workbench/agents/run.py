@@ -16,6 +16,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mappi
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approvals import Approval, approval_view
+from workbench.agents.budget_process import account_state
+from workbench.agents.budgets import Account
 from workbench.agents.facts import Facts
 from workbench.agents.forking import fork_words, forked_from
 from workbench.agents.kin import kin
@@ -39,6 +41,8 @@ from workbench.plain import decode
 from workbench.process.handle import ENDED
 
 if TYPE_CHECKING:
+    from workbench.agents.budget import Amounts
+    from workbench.agents.budgets import Governs
     from workbench.agents.live import Live
     from workbench.agents.studio import Studio
     from workbench.agents.views import RunView
@@ -121,7 +125,13 @@ class Run(Shown):
         """The state of a run that does not live here: the journal has states of ends only, and more to tell from."""
         if state["status"] in FINAL:
             return state
-        return {**state, "status": "waiting" if self._pending() is not None else "running" if begun else "queued"}
+        waits = self._pending() is not None or self._waits_for_a_budget()
+        return {**state, "status": "waiting" if waits else "running" if begun else "queued"}
+
+    def _waits_for_a_budget(self) -> bool:
+        """Whether an account says so, where the run itself cannot."""
+        states = (account_state(self._runtime, account["of"]) for account in self._governs())
+        return any(waits["run"] == self.id for state in states if state is not None for waits in state["waiting"])
 
     @property
     def at_work(self) -> list[str]:
@@ -187,11 +197,11 @@ class Run(Shown):
     async def _outcome(self) -> Any:
         """The output, waited for. Raises: RunFailed, RunCancelled, RunInterrupted, NeedsDecision."""
         while not self._over():
-            if self._cannot_hear() and self._pending() is not None:
+            if self._cannot_hear() and (self._pending() is not None or self.reason is not None):
                 raise NeedsDecision(
-                    f"run {self.id!r} waits for an approval, and this kernel takes no clicks while a cell waits; "
-                    "decide it in the panel "
-                    "or with bench.approvals, then await the run again; ipykernel 7.4 or newer can do both at once",
+                    f"run {self.id!r} waits for {'a budget' if self._pending() is None else 'an approval'}, and this "
+                    "kernel takes no clicks while a cell waits; decide it in the panel or with bench.approvals or "
+                    "run.extend, then await the run again; ipykernel 7.4 or newer can do both at once",
                     run=self.id,
                 )
             await self._change()
@@ -338,6 +348,42 @@ class Run(Shown):
             await self.process.recover(beside=beside)
         self._tell()
 
+    @property
+    def reason(self) -> str | None:
+        """Why it waits for more of a budget, in words; None while it does not."""
+        stop = self.facts().stop
+        return None if stop is None else str(stop["words"])
+
+    @property
+    def budget(self) -> Account | None:
+        """The budget that governs it most closely: its own, else that of who began it; None when nothing limits it."""
+        governs = self._governs()
+        return self._account(governs[0]) if governs else None
+
+    async def extend(self, **amounts: Any) -> Amounts:
+        """Raise the budget that stops it, else its own, and let it go on where it stopped; gives by how much.
+
+        Takes what `Account.extend` takes: `requests=5`, `dollars="1"`, or nothing for as much again. Raises: BadInput
+        when it has no budget.
+        """
+        governs = self._governs()
+        if not governs:
+            raise BadInput(f"run {self.id!r} has no budget to extend; give the next one bench.run(…, budget=Budget(…))")
+        stop = self.facts().stop
+        account = next((one for one in governs if stop is not None and one["of"] == stop["of"]), governs[0])
+        extended = await self._account(account).extend(**amounts)
+        self._tell()
+        return extended
+
+    def _account(self, account: dict[str, Any]) -> Account:
+        return Account(self._runtime, account["of"], account.get("limits"))
+
+    def _governs(self) -> Governs:
+        """The accounts that govern it, as its first message says."""
+        text = self._runtime.store.message_now(self.key, FIRST)
+        message = decode(text) if text is not None else self.facts().message
+        return list(message.get("budget") or ())
+
     async def cancel(self, by: str = "you") -> str:
         """Stop it for good and close its approvals; gives the status that became true, which may be an earlier end.
 
@@ -456,6 +502,7 @@ class Run(Shown):
                 for r in self._runtime.requests.known()
                 if r.key != self.key and is_of_a_tool(r) and asked_through(r, self.id)
             ]
+        facts.accounts = [self._account(account).state for account in facts.message.get("budget") or ()]
         return facts
 
     def view(self) -> RunView:
@@ -491,9 +538,11 @@ class Run(Shown):
                 return {"status": await self.cancel()}
             case "approve" | "edit" | "reject" | "answer" | "dismiss":
                 return await self._runtime.decide(name, args)
+            case "extend":
+                return {"extended": await self.extend(**args), "status": self.status}
             case _:
                 raise BadInput(
-                    f"a run has no command {name!r}; it has kill, recover, cancel and those of its approvals"
+                    f"a run has no command {name!r}; it has kill, recover, cancel, extend and those of its approvals"
                 )
         return {"status": self.status}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.agents.nowline import now_line
+from workbench.agents.budget_facts import nearest
+from workbench.agents.nowline import EXTEND, now_line
 from workbench.agents.recovery import recovery
 from workbench.agents.transcript import rows
 from workbench.agents.usage import no_usage, with_turn
@@ -40,7 +41,7 @@ def run_view(facts: Facts) -> RunView:
         "ended_at": facts.state.get("ended_at"),
         "lives": [_life(facts, index) for index in range(len(facts.lives))],
         "usage": _usage(facts),
-        "budget": None,
+        "budget": nearest(facts.accounts, facts.stop),
         "now_line": now_line(facts, made),
         "rows": made,
         "recovery": recovery(facts),
@@ -82,6 +83,9 @@ def _actions(facts: Facts) -> list[Action]:
         {"label": "Cancel", "command": "cancel", "args": {}, "enabled": not facts.final},
         {"label": "Kill", "command": "kill", "args": {}, "enabled": here},
     ]
+    if (stop := facts.stop) is not None:
+        nth = next((1 + account["extensions"] for account in facts.accounts if account["of"] == stop["of"]), 1)
+        actions.append({"label": EXTEND, "command": "extend", "args": {"nth": nth}, "enabled": True})
     if not facts.alive and not facts.final:
         actions.append({"label": "Recover", "command": "recover", "args": {}, "enabled": True})
     return [] if facts.final else actions

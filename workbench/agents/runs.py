@@ -9,7 +9,7 @@ Source: DESIGN 2, rules 5 and 6, CASES 6, 11.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from workbench.agents.agent import Agent
+    from workbench.agents.budget import Budget
+    from workbench.agents.budgets import Governs
     from workbench.durable.context import DurableContext
     from workbench.durable.directory import Directory
     from workbench.durable.runtime import Runtime
@@ -58,7 +60,7 @@ class Runs:
         self._runtime = runtime
         self._agents = agents
         self._runs: MutableMapping[str, Run] = WeakValueDictionary()
-        runtime.schedules.kinds[SCHEDULED] = _scheduled
+        runtime.schedules.kinds[SCHEDULED] = self._scheduled
 
     def add(self, agent: Agent) -> None:
         """Know an agent and its team by their names, and the processes that are their tools, or replace them."""
@@ -78,11 +80,14 @@ class Runs:
         conversation: str | None = None,
         principal: Principal | None = None,
         parent: dict[str, Any] | None = None,
+        budget: Budget | Mapping[str, Any] | None = None,
+        governed_by: Governs | None = None,
     ) -> Run:
         """A run of `agent` for `request`; its first message is committed when this returns.
 
-        `id` makes it idempotent. `parent` is the call that asks: `{"run", "call", "chain"}`.
-        Raises: BadInput, CallConflict when the id is another run.
+        `id` makes it idempotent. `parent` is the call that asks: `{"run", "call", "chain"}`. `budget` is what it may
+        use, itself and the runs that it begins; `governed_by` are the accounts that govern the run that begins this
+        one. Raises: BadInput, CallConflict when the id is another run.
         """
         _check_request(request)
         if id is not None and (type(id) is not str or not id):
@@ -97,7 +102,8 @@ class Runs:
         known = self._known(name, agent, request) if id is not None else None
         if known is not None:
             return known
-        self._post(name, agent, request, conversation, principal, parent)
+        governs = self.studio.budgets.governing(run_key(name), budget, governed_by)
+        self._post(name, agent, request, conversation, principal, parent, governs)
         run = self._run(name, agent.name)
         if self._runtime.worker:
             run.process.start()
@@ -110,6 +116,13 @@ class Runs:
             self.add(agent)
         target = {"agent": agent.name, "request": request}
         return await self._runtime.schedules.put(agent.name, when, SCHEDULED, target)
+
+    def _scheduled(self, target: dict[str, Any], name: str, at: float) -> Firing:
+        """The run that a schedule begins at an instant: `morning@2026-03-29T07:00:00Z`."""
+        instant = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds" if at.is_integer() else "milliseconds")
+        id = f"{name}@{instant.replace('+00:00', 'Z')}"
+        governs = self.studio.budgets.governing(run_key(id), None)
+        return _first_post(id, target["agent"], target["request"], at, governs=governs)
 
     def _known(self, id: str, agent: Agent, request: str) -> Run | None:
         """The run that has this id, if it is the same. Raises: CallConflict."""
@@ -142,9 +155,10 @@ class Runs:
         conversation: str | None,
         principal: Principal | None,
         parent: dict[str, Any] | None,
+        governs: Governs,
     ) -> None:
         now = self._runtime.clock.now()
-        post = _first_post(id, agent.name, request, now, conversation, principal, parent)
+        post = _first_post(id, agent.name, request, now, conversation, principal, parent, governs)
         self._runtime.store.post_now(
             post.key, post.message, id=post.id, wake=now, definition=post.definition, args=post.args
         )
@@ -260,6 +274,7 @@ def _first_post(
     conversation: str | None = None,
     principal: Principal | None = None,
     parent: dict[str, Any] | None = None,
+    governs: Governs | None = None,
 ) -> Firing:
     """The message that makes a run."""
     who = principal or Principal()
@@ -268,13 +283,9 @@ def _first_post(
         message["conversation"] = conversation
     if parent is not None:
         message["parent"] = parent
+    if governs:
+        message["budget"] = governs
     return Firing(run_key(id), encode(message, "request"), FIRST, f"{AGENT}{agent}", encode({"id": id}))
-
-
-def _scheduled(target: dict[str, Any], name: str, at: float) -> Firing:
-    """The run that a schedule begins at an instant: `morning@2026-03-29T07:00:00Z`."""
-    instant = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds" if at.is_integer() else "milliseconds")
-    return _first_post(f"{name}@{instant.replace('+00:00', 'Z')}", target["agent"], target["request"], at)
 
 
 def _id(info: KeyInfo) -> str | None:

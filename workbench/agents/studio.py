@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.budgets import Budgets
 from workbench.agents.context import Principal
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Studio:
         self.runs = runs
         self.forks: Forks
         """Makes forks of the runs; filled by the runs, which it makes them among."""
+        self.budgets = Budgets(runtime)
 
     @property
     def home(self) -> Home:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approvals import approval_view
-from workbench.agents.calls import APPROVAL, GATE, INTENT, OUTCOME, branch_of
+from workbench.agents.calls import INTENT, OUTCOME, branch_of
 from workbench.agents.delegation import CHILD
 from workbench.agents.facts import call_of
 from workbench.agents.inquiry import QUESTION
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from workbench.store.journal import StepRecord
 
 __all__ = ["rows"]
-
-_OURS = frozenset((APPROVAL, CHILD, GATE, INTENT, OUTCOME, QUESTION))
 
 
 def rows(facts: Facts) -> list[MessageRow | CallRow]:
@@ -136,7 +134,8 @@ def _named(records: list[StepRecord], branch: str, name: str) -> StepRecord | No
 
 def _status(facts: Facts, branch: str, begun: bool) -> str:
     request = facts.request(branch)
-    if (request is not None and request.status == "pending") or facts.waits_below(branch) is not None:
+    waits = facts.waits_below(branch) is not None or branch in facts.stops
+    if waits or (request is not None and request.status == "pending"):
         return "waiting"
     if facts.final:
         return "interrupted" if begun else "denied"
@@ -216,7 +215,7 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
     intent = _named(records, branch, INTENT)
     epoch = intent.epoch if intent is not None else 0
     for record in records:
-        if record.name in _OURS and (record.branch == branch or record.name in (CHILD, QUESTION)):
+        if record.name.startswith("@") and (record.branch == branch or record.name in (CHILD, QUESTION)):
             continue
         again = epoch > 0 and record.epoch > epoch
         epoch = max(epoch, record.epoch)
@@ -239,7 +238,7 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
             }
         )
     for address, began in facts.open.items():
-        if call_of(address.branch) == branch and address.name not in _OURS:
+        if call_of(address.branch) == branch and not address.name.startswith("@"):
             made.append(
                 {
                     "name": _step_name(branch, address.branch, address.name),

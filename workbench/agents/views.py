@@ -15,6 +15,7 @@ __all__ = [
     "Action",
     "ApprovalView",
     "ApprovalsView",
+    "BudgetView",
     "CallRow",
     "ChildRow",
     "Life",
@@ -64,6 +65,15 @@ class Usage(TypedDict):
     cost_microdollars: int | None
     unreported: int
     unpriced: int
+
+
+class BudgetView(TypedDict):
+    """The limit that is nearest to being used up; money in dollars. `of` is a run's id, or "bench"."""
+
+    used: float
+    limit: float
+    unit: str
+    of: str
 
 
 class Life(TypedDict):
@@ -218,7 +228,7 @@ class RunView(TypedDict):
     ended_at: float | None
     lives: list[Life]
     usage: Usage
-    budget: dict[str, Any] | None  # used, limit, unit
+    budget: BudgetView | None
     now_line: NowLine
     rows: list[MessageRow | CallRow]
     recovery: list[RecoveryGroup]

@@ -85,9 +85,8 @@ class Directory:
         if isinstance(given, str):
             known: dict[str, Definition] = {**self._runtime.definitions, **self.memory.definitions}
             if given not in known:
-                raise NoCode(
-                    f"no definition {given!r} here, there are {sorted(known)}; add it with bench.add(…)", name=given
-                )
+                own = sorted(name for name in known if not name.startswith("@"))  # those are the workbench's
+                raise NoCode(f"no definition {given!r} here, there are {own}; add it with bench.add(…)", name=given)
             return known[given]
         if not isinstance(given, Definition):
             raise BadInput(

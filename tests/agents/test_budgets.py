@@ -1,0 +1,177 @@
+"""Budgets: a run stops with a reason when one is used up, and carries on exactly there when it is extended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from houses import House, clerk, ears, until
+
+from workbench import Budget, ToolContext, tool
+from workbench.errors import BadInput, BudgetSpent
+from workbench.models.script import call
+
+
+@tool(read_only=True)
+def look(where: str) -> str:
+    """Look somewhere."""
+    return f"nothing in {where}"
+
+
+def searcher(*places: str, **options: Any) -> Any:
+    """A clerk that looks in one place after the other, a turn each, and says so."""
+    return clerk(*(call("look", where=place) for place in places), "Found nothing.", tools=[look], **options)
+
+
+async def stopped(run: Any) -> str:
+    """The reason for which a run waits."""
+    await until(lambda: run.status == "waiting")
+    return str(run.reason)
+
+
+async def test_a_used_up_budget_stops_the_run_with_a_reason(house: House) -> None:
+    bench = await house.open(agent := searcher("a", "b", "c"))
+
+    run = bench.run(agent, "Look around", id="r1", budget=Budget(requests=2))
+
+    assert await stopped(run) == "the budget of run 'r1' is used up, 2 of 2 requests"
+    assert (run.alive, len(ears(agent).requests)) == (True, 2)
+    assert run.budget.left == {"requests": 0}
+    await until(lambda: run.budget.waiting)
+    assert [(waits["run"], waits["agent"], waits["asked"]) for waits in run.budget.waiting] == [
+        ("r1", "clerk", {"requests": 1})
+    ]
+
+
+async def test_an_extended_run_carries_on_where_it_stopped(house: House) -> None:
+    bench = await house.open(agent := searcher("a", "b", "c"))
+    run = bench.run(agent, "Look around", budget={"requests": 2})
+    await stopped(run)
+
+    assert await run.extend(requests=1) == {"requests": 1}
+    await until(lambda: run.budget.state["refused"] == 2)
+    assert await stopped(run) == f"the budget of run '{run.id}' is used up, 3 of 3 requests"
+    assert await run.extend() == {"requests": 2}
+
+    assert await run == "Found nothing."
+    assert len(ears(agent).requests) == 4
+    assert (run.budget.spent["requests"], run.budget.limits, run.budget.waiting) == (4, {"requests": 5}, [])
+    assert run.reason is None
+
+
+async def test_a_run_without_a_budget_takes_no_step_for_it(house: House) -> None:
+    bench = await house.open(agent := searcher("a"))
+
+    run = bench.run(agent, "Look around")
+    await run
+
+    assert [row["name"] for row in bench.journal(run.id) if row["kind"] == "step"] == [
+        "turn", "@intent", "@outcome", "turn",
+    ]  # fmt: skip
+    assert [row["key"] for row in bench.keys()] == [run.key]
+    assert (run.budget, run.reason, list(bench.budgets)) == (None, None, [])
+
+
+async def test_every_tool_call_is_counted_before_it_runs(house: House) -> None:
+    agent = clerk([call("look", where=place) for place in "abc"], "Found nothing.", tools=[look])
+    bench = await house.open(agent)
+
+    run = bench.run(agent, "Look around", id="r1", budget=Budget(tool_calls=2))
+
+    assert await stopped(run) == "the budget of run 'r1' is used up, 2 of 2 tool calls"
+    assert sorted(row["status"] for row in run.view()["rows"] if row["kind"] == "call") == [
+        "success", "success", "waiting",
+    ]  # fmt: skip
+    await run.extend()
+    assert await run == "Found nothing."
+    assert run.budget.spent["tool_calls"] == 3
+
+
+async def test_tokens_stop_the_turn_after_the_one_that_passed_the_limit(house: House) -> None:
+    bench = await house.open(agent := searcher("a", "b"))
+
+    run = bench.run(agent, "Look around", id="r1", budget=Budget(tokens=3))
+
+    assert await stopped(run) == "the budget of run 'r1' is used up, 4 of 3 tokens"
+    await run.extend(tokens=100)
+    await run
+    usage = run.state["usage"]
+    spent = run.budget.spent
+    assert (spent["input_tokens"], spent["output_tokens"]) == (usage["input_tokens"], usage["output_tokens"])
+    assert spent["tokens"] == usage["input_tokens"] + usage["output_tokens"]
+
+
+async def test_a_call_without_a_price_stops_what_a_budget_of_money_governs(house: House) -> None:
+    bench = await house.open(agent := searcher("a", "b"))
+
+    run = bench.run(agent, "Look around", id="r1", budget=Budget(dollars="0.50"))
+
+    reason = "a model call of run 'r1' had no known price, so its budget of 0.50 dollars cannot count it"
+    assert await stopped(run) == reason
+    await run.extend(uncounted=True)
+    assert await run == "Found nothing."
+    assert (run.budget.state["uncounted"], run.budget.spent["microdollars"]) == ({"microdollars": 3}, 0)
+    assert run.budget.limits == {"microdollars": 500_000}
+
+
+async def test_all_runs_of_a_bench_spend_its_budget(house: House) -> None:
+    bench = await house.open(agent := searcher("a"), budget=Budget(requests=3))
+
+    first, second = bench.run(agent, "One", id="one"), bench.run(agent, "Two", id="two")
+    await until(lambda: bench.budget.waiting)
+
+    waiting = {waits["run"] for waits in bench.budget.waiting}
+    assert len(waiting) == 1
+    held = bench.runs[waiting.pop()]
+    assert await stopped(held) == "the budget of the bench is used up, 3 of 3 requests"
+    await bench.budget.extend(requests=1)
+    assert (await first, await second) == ("Found nothing.", "Found nothing.")
+    assert (bench.budget.spent["requests"], bench.budget.by["clerk"]["requests"]) == (4, 4)
+
+
+async def test_a_tool_spends_all_that_it_asks_for_or_nothing(house: House) -> None:
+    @tool
+    async def write(ctx: ToolContext, seconds: int) -> str:
+        """Write something."""
+        await ctx.spend(seconds=seconds)
+        return "written"
+
+    agent = clerk(call("write", seconds=110), call("write", seconds=60), "Done.", tools=[write])
+    bench = await house.open(agent)
+
+    run = bench.run(agent, "Write", id="r1", budget=Budget(seconds=150))
+    await run
+
+    refused = "the budget of run 'r1' is 150 seconds, clerk asks for 60 and 40 are left"
+    told = ears(agent).told[0]
+    assert (told.outcome, told.content) == (
+        "failed", f"BudgetSpent: {refused}; extend it with bench.budget.extend(…) or run.extend(…)",
+    )  # fmt: skip
+    assert (run.budget.left, run.budget.state["refused"]) == ({"seconds": 40}, 1)
+
+
+async def test_spending_by_hand_happens_once_under_one_id(house: House) -> None:
+    bench = await house.open(budget=Budget(tokens=150))
+
+    for _ in range(2):
+        assert await bench.budget.spend(tokens=120, agent="researcher", id="research-1") == {"tokens": 30}
+    with pytest.raises(BudgetSpent, match="is 150 tokens, writer asks for 60 and 30 are left") as caught:
+        await bench.budget.spend(tokens=60, agent="writer")
+
+    assert (caught.value.of, caught.value.unit, caught.value.asked, caught.value.left) == ("bench", "tokens", 60, 30)
+    assert (bench.budget.spent["tokens"], bench.budget.by) == (120, {"researcher": {"tokens": 120}})
+
+
+async def test_what_can_be_no_budget_is_refused(room: House) -> None:
+    bench = await room.open(agent := searcher("a"))
+
+    for given, words in (
+        ({}, "a budget limits at least one of"),
+        ({"calls": 3}, "a budget has no unit 'calls'; it has requests"),
+        ({"requests": -1}, "requests of a budget is a whole number from 0, found -1"),
+        ({"dollars": "much"}, "dollars of a budget are money of at most 6 decimals, found 'much'"),
+        (17, "a budget is a Budget or a mapping of limits, found 17"),
+    ):
+        with pytest.raises(BadInput, match=words):
+            bench.run(agent, "Look around", budget=given)
+    assert len(bench.runs) == 0
