@@ -9,7 +9,10 @@ Knows nothing of widgets or HTML.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from workbench.durable.stages import StageGraph
 
 __all__ = [
     "Action",
@@ -268,6 +271,7 @@ class ProcessView(TypedDict):
     error: dict[str, Any] | None
     state: Any
     changed: list[str]  # JSON pointers that the last yield changed
+    stages: NotRequired[StageGraph | None]  # of one whose stages are declared
     committed: bool  # whether the state shown is in the journal
     now_line: NowLine
     lives: list[Life]

@@ -6,11 +6,12 @@ The key says which arguments are one process; the version says which shape its s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workbench.durable.fingerprint import fingerprint
 from workbench.durable.keys import KeyMaker, key_maker
+from workbench.durable.stages import Stages
 from workbench.errors import BadInput
 from workbench.given import whole
 from workbench.plain import decode
@@ -42,6 +43,7 @@ class DurableDefinition(Definition):
         backoff: float = 0.0,
         evict: float | None = None,
         quiet: bool = False,
+        stages: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         super().__init__(
             body,
@@ -66,6 +68,7 @@ class DurableDefinition(Definition):
                 f"found {mailbox!r} and {full!r}"
             )
         self.full = full
+        self.stages = None if stages is None else Stages(stages, self.name)
         self.code = fingerprint(body)
         self.version = version
         self.migrate = migrate
@@ -108,6 +111,7 @@ def durable(
     backoff: float = 0.0,
     evict: float | None = None,
     quiet: bool = False,
+    stages: Mapping[str, Iterable[str]] | None = None,
 ) -> Callable[[Body], DurableDefinition]:
     """Make an async generator function a durable process definition.
 
@@ -118,7 +122,9 @@ def durable(
     `max_restarts` are those of `process`, for a body that fails outside any message; `backoff` and `window` hold for
     failed messages too: when one is delivered again is in the journal, and attempts older than the window are
     forgotten. `evict` is after how many idle seconds it leaves memory, where a sleeping one is idle: its deadline
-    brings it back. `quiet` is that of `process`.
+    brings it back. `quiet` is that of `process`. `stages` declares what may follow each stage, `{"open": ["paid"], …}`:
+    every state then has a field `stage`, which begins at the first one, and a transition that is not declared fails its
+    message.
     Raises: BadInput for an option that cannot be.
     """
     return lambda body: DurableDefinition(
@@ -136,4 +142,5 @@ def durable(
         backoff=backoff,
         evict=evict,
         quiet=quiet,
+        stages=stages,
     )

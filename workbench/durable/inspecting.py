@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.durable.stages import stage_of
+from workbench.durable.staging import way_of
 from workbench.errors import BadInput, Drift
 from workbench.process.handle import ENDED
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from workbench.durable.process import DurableProcess
+    from workbench.durable.stages import StageGraph
     from workbench.store.store import Store
 
 __all__ = ["buttons", "details", "press"]
@@ -31,12 +34,24 @@ def details(process: DurableProcess, store: Store) -> dict[str, Any]:
         "epoch": process.epoch,
         "pending": process.pending,
         "next_wake": None if info is None else info.wake_at,
+        "stages": _stages(process, store),
         "committed": info is not None and info.snapshot == process.states.text,
         "lives": [
             {"epoch": life.epoch, "began_at": life.began_at, "ended_at": life.ended_at, "how": life.how, "by": life.by}
             for life in store.activations_now(process.key)
         ],
     }
+
+
+def _stages(process: DurableProcess, store: Store) -> StageGraph | None:
+    """The declared stages, the way that was taken, and where it is now; None for one without stages."""
+    stages, stamp = process.definition.stages, process.states.stamp()
+    if stages is None:
+        return None
+    if process.drawn is None or process.drawn[0] != stamp:
+        path, now = way_of(store.history_now(process.key)), stage_of(process.state)
+        process.drawn = stamp, stages.graph(path if now is None or path[-1:] == [now] else [*path, str(now)])
+    return process.drawn[1]
 
 
 CHOOSE = [("Start over", "start_over", True), ("Accept", "accept", True), ("Set aside", "set_aside", True)]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.durable.activation import Activation
 from workbench.durable.attempts import Attempts
 from workbench.durable.context import DurableContext
+from workbench.durable.staging import Staging
 from workbench.errors import Drift, Signal
 from workbench.process.drive import Outcome, current_owner, drive
 
@@ -37,7 +38,7 @@ class Life:
     Raises: BadInput when the stored state is of another version and nothing migrates it; what `migrate` raises.
     """
 
-    __slots__ = ("_attempts", "_begun", "_definition", "_published", "_runtime", "activation", "context")
+    __slots__ = ("_attempts", "_begun", "_definition", "_published", "_runtime", "_staging", "activation", "context")
 
     def __init__(
         self,
@@ -76,6 +77,8 @@ class Life:
             requests=runtime.requests,
         )
         self._attempts = Attempts(self.activation, definition)
+        stages = definition.stages
+        self._staging = Staging(stages, self.activation, restored) if stages is not None else None
 
     async def take_up(self) -> Outcome | None:
         """Deliver what waits; gives how the life ended if that is already its end."""
@@ -109,6 +112,8 @@ class Life:
 
     def _publish(self, state: Any) -> None:
         text = self._definition.shapes[1].encode(state, "state")
+        if self._staging is not None:
+            self._staging.see(state)
         self.activation.snapshot = text
         self._published(text)
 

@@ -17,6 +17,7 @@ from workbench.process.handle import Handle
 if TYPE_CHECKING:
     from workbench.durable.activation import Activation
     from workbench.durable.runtime import Runtime
+    from workbench.durable.stages import StageGraph
     from workbench.plain import Shape
     from workbench.store.claims import Host
     from workbench.store.glance import KeyInfo
@@ -31,6 +32,8 @@ class Standing(Handle):
         super().__init__(key, shape)
         self.key = key
         self.activation: Activation | None = None
+        self.drawn: tuple[int, StageGraph] | None = None
+        """Its stages as they were drawn last, and for which state."""
         self._runtime = runtime
         self._attempts = 0
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MARKS", "Address", "Branch", "Ledger", "current_branch", "inside_path"]
 
-MARKS = frozenset(("attempt", "try", "wait", "requeued", "drift", "replaced"))
+MARKS = frozenset(("attempt", "try", "wait", "requeued", "drift", "replaced", "stage"))
 """The kinds of records that answer no step: they say what happened to a message on the way."""
 
 

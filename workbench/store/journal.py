@@ -62,7 +62,8 @@ class StepRecord:
     is how it failed). The others are marks, which answer no step: `try` (a try of the step failed, another follows),
     `wait` (the step waits for another process), `attempt` (a delivery that failed; `occurrence` counts them),
     `requeued` (the payload is the number that the message had when it was first delivered), `drift` (the code asked for
-    other steps; the payload names the row that says which) and `replaced` (what was recorded before answers no more).
+    other steps; the payload names the row that says which), `replaced` (what was recorded before answers no more) and
+    `stage` (the state went from one stage to another, which the payload names).
     `position` is its place in its branch in the order of asking. `began_at` is an instant, `took` seconds.
     """
 
@@ -70,7 +71,9 @@ class StepRecord:
     name: str
     occurrence: int
     payload: str
-    kind: Literal["step", "failure", "try", "wait", "attempt", "sleep", "requeued", "drift", "replaced"] = "step"
+    kind: Literal["step", "failure", "try", "wait", "attempt", "sleep", "requeued", "drift", "replaced", "stage"] = (
+        "step"
+    )
     position: int = 0
     began_at: float = 0.0
     took: float = 0.0
