@@ -313,7 +313,7 @@ async def test_an_ask_in_a_plain_tool_says_how_to_write_it(room: House) -> None:
 
 def test_two_agents_of_one_name_are_no_team() -> None:
     with pytest.raises(BadInput, match="two agents are called 'writer' in the team of 'boss'"):
-        asks("ask_writer", tools=[writer(), writer()])
+        asks("ask_writer", tools=[writer(), writer().as_tool(name="other")])
     with pytest.raises(BadInput, match="two agents are called 'boss'"):
         Agent("boss", tools=[Agent("boss")])
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.delegates import by_name, delegate, handoff
+from workbench.agents.delegates import delegate, handoff, mover, parts
 from workbench.agents.output import Output
 from workbench.agents.tools import Tool, toolset
+from workbench.durable.stages import Stages
 from workbench.errors import BadInput
 from workbench.models.model import Model, ToolSpec
 from workbench.models.providers import resolve
@@ -26,7 +27,9 @@ class Agent:
     """What runs are made of.
 
     `tools` are callables, and other agents that it may ask, as `ask_<name>`; `handoffs` are agents that it may hand its
-    run over to, as `hand_off_to_<name>`; `description` is what others are told that it does. `model` is "offline", a
+    run over to, as `hand_off_to_<name>`; `description` is what others are told that it does. `stages` declares what may
+    follow each stage of a run, `{"researching": ["writing"], …}`, which begins at the first one: the model moves with
+    `move_to`, or by asking an agent that is there `as_tool(stage=…)`. `model` is "offline", a
     provider string such as "openai:gpt-5.2", or an object of `workbench.models`. `instructions` are a text, or a
     function of a `RunInfo` that gives one, plain or async, called once for a run. `output` is the type of the answer:
     text when it is left out, else a pydantic model, a dataclass, a TypedDict, a scalar, a list of them. `max_turns`
@@ -41,6 +44,7 @@ class Agent:
         *,
         tools: Iterable[Callable[..., Any] | Tool | Agent] = (),
         handoffs: Iterable[Agent] = (),
+        stages: Mapping[str, Iterable[str]] | None = None,
         instructions: Instructions = None,
         description: str | None = None,
         model: str | Model = "offline",
@@ -60,11 +64,12 @@ class Agent:
         self.name = name
         self.output = None if output is str or output is None else Output(output, name)
         self.retries = retries
-        given, next_ones = list(tools), list(handoffs)
         self.description = description
-        self.delegates = by_name([*(each for each in given if isinstance(each, Agent)), *next_ones], name)
-        asked = [each.as_tool() if isinstance(each, Agent) else each for each in given]
-        self.tools = toolset([*asked, *(handoff(each) for each in next_ones)])
+        self.stages = None if stages is None else Stages(stages, f"agent {name!r}")
+        asked = [each.as_tool() if isinstance(each, Agent) else each for each in tools]
+        moves = [] if self.stages is None else [mover(self.stages)]
+        self.tools = toolset([*asked, *(handoff(each) for each in handoffs), *moves])
+        _check_parts(self)
         if self.output is not None and self.output.spec.name in self.tools:
             raise BadInput(
                 f"agent {name!r} has a tool {self.output.spec.name!r}, which is how a model gives a typed output; "
@@ -102,15 +107,18 @@ class Agent:
         other = copy.copy(self)
         for attribute in ("name", *(changes.keys() - {"model"})):
             setattr(other, attribute, getattr(given, attribute))
-        if "tools" in changes:
-            other.delegates = given.delegates
         if "model" in changes:
             other._given, other._model = given._given, given._model
         return other
 
-    def as_tool(self, *, name: str | None = None, description: str | None = None, **policy: Any) -> Tool:
-        """The tool that asks this agent; `policy` are the options of `workbench.agents.tools.as_tool`."""
-        return delegate(self, name, description, **policy)
+    def as_tool(
+        self, *, name: str | None = None, description: str | None = None, stage: str | None = None, **policy: Any
+    ) -> Tool:
+        """The tool that asks this agent; `policy` are the options of `as_tool` of a function.
+
+        With `stage`, asking it is moving to that stage of who asks; it is not asked where that is not declared.
+        """
+        return delegate(self, name, description, stage, **policy)
 
     def as_handoff(self, *, name: str | None = None, description: str | None = None, **policy: Any) -> Tool:
         """The tool that hands a run over to this agent; `policy` are the options of `as_tool` of a function."""
@@ -120,7 +128,7 @@ class Agent:
     def team(self) -> dict[str, Agent]:
         """Every agent that it may ask or hand over to, and those of them, by name."""
         found: dict[str, Agent] = {}
-        for agent in self.delegates.values():
+        for agent in parts(self.tools.values(), self.name).values():
             found |= {agent.name: agent} | agent.team
         return found
 
@@ -130,3 +138,16 @@ class Agent:
 
     def __repr__(self) -> str:
         return f"<Agent {self.name}: {self.model_name}, tools {', '.join(self.tools) or 'none'}>"
+
+
+def _check_parts(agent: Agent) -> None:
+    """Raises: BadInput for a team with two agents of one name, or with one whose stage is not declared."""
+    parts(agent.tools.values(), agent.name)
+    for tool in agent.tools.values():
+        stage = tool.part.stage if tool.part is not None else None
+        if stage is not None and (agent.stages is None or stage not in agent.stages.names):
+            declared = "none" if agent.stages is None else ", ".join(agent.stages.names)
+            raise BadInput(
+                f"tool {tool.name!r} of agent {agent.name!r} has the stage {stage!r}; declared are {declared}",
+                tool=tool.name,
+            )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.budget import Budget
 from workbench.agents.delegation import AT_ONCE, CHILD
+from workbench.durable.stages import STAGE
 from workbench.errors import StepMisuse
 from workbench.process.drive import Cancelled
 
@@ -129,6 +130,15 @@ class ToolContext:
         """
         self._must_be_async("another agent is asked for", CHILD)
         return await self._delegation.ask_all(agent, messages, at_once)
+
+    async def move_to(self, stage: str) -> str:
+        """Have the run in another stage of its agent, and give that; it is in the journal when this returns.
+
+        Raises: StepMisuse from a plain tool; BadInput naming both stages and what is declared, when this one may not
+        follow.
+        """
+        self._must_be_async("a stage", STAGE)
+        return await self._delegation.move_to(stage)
 
     def hand_off(self, agent: Agent | str, message: str) -> None:
         """Have another agent take this run over once the calls of this turn are done.

@@ -17,6 +17,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from workbench.durable.stages import STAGE
 from workbench.errors import BadInput, NoCode, RunCancelled, RunError, RunFailed, WorkbenchError
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
     from workbench.agents.agent import Agent
     from workbench.agents.context import Stopped
+    from workbench.agents.live import Live
     from workbench.agents.run import Run
     from workbench.agents.studio import Assignment, Studio
     from workbench.durable.context import DurableContext
     from workbench.durable.steps import Ledger
-    from workbench.events import Changes
 
 __all__ = ["AT_ONCE", "CHILD", "Delegation", "child_id", "end_children"]
 
@@ -73,7 +74,7 @@ class Delegation:
         *,
         stopped: Stopped,
         moved: Callable[[str, str], None],
-        changes: Changes,
+        live: Live,
     ) -> None:
         self._context = context
         self._studio = studio
@@ -81,7 +82,7 @@ class Delegation:
         self._branch = branch
         self._stopped = stopped
         self._moved = moved
-        self._changes = changes
+        self._live = live
         self.run = assignment.run
         self.handed: dict[str, str] | None = None
         self._waits: dict[str, bool] = {}  # the children that are out, and whether each waits for a person
@@ -126,6 +127,24 @@ class Delegation:
         if type(message) is not str or not message.strip():
             raise BadInput(f"agent {name!r} takes over with a message in words, found {message!r}")
         self.handed = {"to": name, "message": message}
+
+    async def move_to(self, stage: str) -> str:
+        """Have the run in `stage`. Raises: BadInput naming both stages when the transition is not declared."""
+        of, way = self._assignment, self._live.way
+        stages = of.agent.stages
+        if stages is None:
+            raise BadInput(f"agent {of.agent.name!r} has no stages; declare them: Agent(…, stages={{…}})")
+
+        async def moved() -> dict[str, Any]:
+            before = way[-1] if way else None
+            after = stages.check(before, stage, f"run {of.run!r}")
+            if after != before:
+                way.append(after)
+            return {"agent": of.agent.name, "from": before, "to": after, "number": len(way)}
+
+        move: dict[str, Any] = await self._context.step(STAGE, moved)
+        self._moved(self._branch, "running")
+        return str(move["to"])
 
     def _known(self, name: str) -> Agent:
         agent = self._studio.agents.get(name)
@@ -187,7 +206,7 @@ class Delegation:
         before, self._waits[child] = all(self._waits.values()), waits
         if (now := all(self._waits.values())) != before:
             self._moved(self._branch, "waiting" if now else "running")
-        self._changes.tell()
+        self._live.changes.tell()
 
     async def _let_go(self, child: Run) -> None:
         """The call is cancelled: with its life, with its run, or by its tool, which wants no answer any more."""

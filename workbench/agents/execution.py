@@ -103,7 +103,7 @@ class Execution:
             branch,
             stopped=self._stopped,
             moved=self._moved,
-            changes=self._live.changes,
+            live=self._live,
         )
 
     def _tool_context(self, tool: Tool, branch: str, delegation: Delegation, limit: asyncio.Timeout) -> ToolContext:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.budget_facts import open_refusals
 from workbench.agents.calls import OUTCOME, branch_of
+from workbench.agents.kin import stages_taken
 from workbench.agents.loop import FINAL, TURN
 from workbench.agents.questions import asked_through
 from workbench.durable.retries import Try
@@ -19,8 +20,11 @@ from workbench.models.model import Turn
 from workbench.plain import decode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from workbench.agents.kin import Kin
     from workbench.durable.requests import Request
+    from workbench.durable.stages import StageGraph, Stages
     from workbench.durable.steps import Address
     from workbench.store.glance import Activation
     from workbench.store.journal import StepRecord
@@ -32,7 +36,8 @@ __all__ = ["Facts", "call_of"]
 class Facts:
     """`state` is the newest known; `records` are those of the run's message; `open` are the steps that run now.
 
-    `kin` are the runs that it asked, and `nested` the requests of those and of whom they asked.
+    `kin` are the runs that it asked, `nested` the requests of those and of whom they asked, `stages` those of agents
+    that are known here.
     """
 
     id: str
@@ -49,6 +54,7 @@ class Facts:
     requests: list[Request] = field(default_factory=list)
     kin: list[Kin] = field(default_factory=list)
     nested: list[Request] = field(default_factory=list)
+    stages: Mapping[str, Stages | None] = field(default_factory=dict)
     lives: list[Activation] = field(default_factory=list)
     text: dict[int, str] = field(default_factory=dict)
     turn_began: dict[int, float] = field(default_factory=dict)
@@ -126,6 +132,14 @@ class Facts:
                 holder = self._handed(number, len(turn.calls)) or holder
             self._holders.append(holder)
         return self._holders
+
+    def stage_graph(self) -> StageGraph | None:
+        """The stages of who has the run, else of who began it; None where neither has any, as far as is known here."""
+        for agent in dict.fromkeys((self.holders()[-1], self.agent)):
+            way, stages = stages_taken(self.records, agent), self.stages.get(agent)
+            if stages is not None:
+                return stages.graph(way)
+        return None
 
     def _handed(self, turn: int, calls: int) -> str | None:
         """Whom the calls of a turn handed the run to: the first of them decides."""

@@ -1,4 +1,4 @@
-"""Kin: the runs that a run asked, as its journal knows them and as they stand now.
+"""Kin: the runs that a run asked, and the stages that it went through, as its journal knows them.
 
 Knows nothing of turns or of what they answered.
 """
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.agents.delegation import CHILD, child_id
+from workbench.durable.stages import STAGE, stages_of
 from workbench.plain import decode
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.agents.runs import Runs
     from workbench.store.journal import StepRecord
 
-__all__ = ["Kin", "kin"]
+__all__ = ["Kin", "kin", "stages_taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,13 @@ class Kin:
     id: str
     agent: str
     status: str
+
+
+def stages_taken(records: Iterable[StepRecord], agent: str) -> list[str]:
+    """The way that an agent took through its stages in a run, as the journal has it."""
+    told = [decode(record.payload) for record in records if record.name == STAGE and record.kind == "step"]
+    moves = [move for move in told if move["agent"] == agent]
+    return stages_of(sorted(moves, key=lambda move: int(move["number"])))
 
 
 def kin(runs: Runs, run: str, seq: int, records: Iterable[StepRecord]) -> list[Kin]:

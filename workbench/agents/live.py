@@ -32,6 +32,8 @@ class Live:
     printed: dict[str, Printed] = field(default_factory=dict)
     at_work: dict[object, str] = field(default_factory=dict)
     """The tools that execute now, by name; one that outlives its run stays until it ends."""
+    way: list[str] = field(default_factory=list)
+    """The way through the stages of its agent; the journal has it too."""
     changes: Changes = field(default_factory=Changes)
     _cut: dict[str, int] = field(default_factory=dict)
 

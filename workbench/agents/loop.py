@@ -22,6 +22,7 @@ from workbench.agents.calls import ToolCalls
 from workbench.agents.context import Stopped
 from workbench.agents.delegation import end_children
 from workbench.agents.instructions import instructions_of
+from workbench.agents.kin import stages_taken
 from workbench.agents.usage import no_usage, with_turn
 from workbench.agents.verdicts import Verdicts
 from workbench.agents.working_time import seconds_of_calls, took
@@ -136,6 +137,7 @@ class Loop:
         """Let `agent` go on after the turn `after`; gives the history that it begins with."""
         self._agent = agent
         self._assignment = about = replace(self._assignment, agent=agent)
+        self._live.way = stages_taken(self._context.ledger.records, agent.name)
         self._asking = Asking(self._context, agent)
         self._spending = Spending.of(self._context, self._studio.runtime, about)
         self._verdicts = Verdicts(self._context, about, self._moved)
@@ -213,6 +215,8 @@ class Loop:
     def _show(self) -> None:
         if self._spending is not None:
             self._state["reason"] = self._spending.reason
+        if self._live.way:
+            self._state["stage"] = self._live.way[-1]
         self._context.show(dict(self._state))
         self._live.changes.tell()
 

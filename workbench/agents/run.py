@@ -495,6 +495,7 @@ class Run(Shown):
                 self._first = facts.message, facts.asked_at
         else:
             facts.message, facts.asked_at = self._first
+        facts.stages = {name: agent.stages for name, agent in self._studio.agents.items() if agent.stages is not None}
         facts.kin = kin(self._studio.runs, self.id, facts.seq, facts.records)
         if facts.kin:
             facts.nested = [

@@ -29,6 +29,7 @@ def run_view(facts: Facts) -> RunView:
         "key": facts.key,
         "agent": facts.agent,
         "holder": facts.holders()[-1],
+        "stages": facts.stage_graph(),
         "model": fork["with"].get("model", facts.model) if fork else facts.model,
         "status": facts.status,
         "alive": facts.alive or facts.final,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from workbench.agents.context import ToolContext
+    from workbench.agents.delegates import Part
 
 __all__ = ["Approval", "Tool", "as_tool", "tool", "toolset"]
 
@@ -84,6 +85,8 @@ class Tool:
         self.takes_context = face.context
         self.definition: Definition | None = None
         """The process that it calls, where a definition of one was given."""
+        self.part: Part | None = None
+        """The agent behind it and what becomes of a run that calls it, where there is one."""
         self._face = face
         self._validator = validator
         self._as_dict = as_dict

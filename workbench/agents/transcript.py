@@ -13,6 +13,7 @@ from workbench.agents.delegation import CHILD
 from workbench.agents.facts import call_of
 from workbench.agents.inquiry import QUESTION
 from workbench.durable.keys import step_key
+from workbench.durable.stages import STAGE
 from workbench.plain import decode
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
     intent = _named(records, branch, INTENT)
     epoch = intent.epoch if intent is not None else 0
     for record in records:
-        if record.name.startswith("@") and (record.branch == branch or record.name in (CHILD, QUESTION)):
+        if record.name.startswith("@") and (record.branch == branch or record.name in (CHILD, QUESTION, STAGE)):
             continue
         again = epoch > 0 and record.epoch > epoch
         epoch = max(epoch, record.epoch)

@@ -218,6 +218,7 @@ class RunView(TypedDict):
     key: str
     agent: str
     holder: str  # the agent that has the run now, after a hand-off another one
+    stages: StageGraph | None  # of an agent whose stages are declared
     model: str
     status: str
     alive: bool
