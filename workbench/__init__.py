@@ -9,7 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from workbench.door import publish_with
 from workbench.durable.definition import durable
+from workbench.errors import BadInput
 from workbench.events import show_with
 from workbench.process.definition import process
 
@@ -84,4 +86,16 @@ def _show(thing: Any) -> None:
     display.show(thing)
 
 
+async def _publish(*asked: Any) -> Any:
+    """Open a door, loading what serves it."""
+    try:
+        publishing = import_module("workbench.endpoints.publishing")
+    except ModuleNotFoundError as error:
+        raise BadInput(
+            f'{error.name} is not installed here; pip install "jupyter-agent-workbench[endpoints]"', name=error.name
+        ) from error
+    return await publishing.publish(*asked)
+
+
 show_with(_show)
+publish_with(_publish)

@@ -15,12 +15,13 @@ from __future__ import annotations
 import asyncio
 import os
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
 from workbench.agents.budget import Budget
 from workbench.agents.runs import Runs
+from workbench.door import Doors, Limits, Publication
 from workbench.durable.arrivals import Arrivals
 from workbench.durable.dead_letters import DeadLetters
 from workbench.durable.directory import Directory
@@ -43,13 +44,14 @@ from workbench.store.opening import store_for
 from workbench.table import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Awaitable, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from workbench.agents.budgets import Account
     from workbench.agents.context import Principal
     from workbench.agents.run import Run
     from workbench.clock import Clock
+    from workbench.door import Door, Given
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.schedules import Missed, Schedule, Schedules
     from workbench.messaging.queue import Queue
@@ -77,6 +79,7 @@ class Workbench:
         self.budgets = self.runs.studio.budgets
         self.approvals = Approvals(runtime.requests, self.agents, runtime.home, runtime.clock)
         self.closed = False
+        self.doors = Doors()
         self._runtime = runtime
         self._upkeep = Upkeep(runtime, retention)
         self._post = PostRoom(store, runtime.home, runtime.clock, Arrivals(runtime), worker=runtime.worker)
@@ -238,6 +241,11 @@ class Workbench:
             await self._runtime.kill(id if run is None else run.key, by)
 
     @property
+    def clock(self) -> Clock:
+        """The time of the bench."""
+        return self._runtime.clock
+
+    @property
     def worker(self) -> bool:
         """Whether it runs what is due, or only accepts and serves."""
         return self._runtime.worker
@@ -264,6 +272,36 @@ class Workbench:
         if not isinstance(definition, Definition):
             raise BadInput(f"bench.spawn needs a process definition, found {definition!r}; decorate one with @process")
         return spawn_for(current_owner.get() or self._directory.owner, definition, args)
+
+    async def publish(
+        self,
+        *,
+        mcp: Given = None,
+        a2a: Given = None,
+        wire: Given = None,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        approvals: Literal["decline", "wait"] = "decline",
+        middleware: Sequence[Any] = (),
+        public_url: str | None = None,
+        default_agent: str | None = None,
+        limits: Limits | None = None,
+    ) -> Door:
+        """Open a door to this bench for others; it replaces the door that serves the same.
+
+        `mcp`, `a2a` and `wire` say who may call: tokens of at least 16 characters by the caller's name, or True for
+        those in `WORKBENCH_MCP_CALLERS_<NAME>` and its like. Port 0 is the port of last time, or a free one.
+        `approvals` says what becomes of a call that needs a person: declined by rule, or left waiting for you.
+        `middleware` are ASGI middlewares, the first outermost, before every check of the door's own. `public_url` is
+        where others reach it, when that is not `host` and `port`. `default_agent` answers A2A callers that name none.
+        Raises: BadInput for callers or addresses that cannot be, and for a port that is used.
+        """
+        self._check_open()
+        given = {"mcp": mcp, "a2a": a2a, "wire": wire}
+        wanted = Publication(
+            given, port, host, approvals, tuple(middleware), public_url, default_agent, limits or Limits()
+        )
+        return await self.doors.open(self, wanted)
 
     def queue(self, name: str) -> Queue:
         """The queue of that name: leased work, in any number of kernels on this store. Raises: BadInput."""
@@ -402,6 +440,7 @@ class Workbench:
         if _open.get(self.place) is self:
             del _open[self.place]
         try:
+            await self.doors.close()
             self.approvals.close()
             await self._upkeep.close()
             await self._post.close()

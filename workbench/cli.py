@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench import cli_mending, cli_upkeep
+from workbench import cli_doors, cli_mending, cli_upkeep
 from workbench.cli_upkeep import Work, doctor
 from workbench.durable.doctor import versions
 from workbench.errors import BadInput, WorkbenchError
@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     worker = _verb(verbs, "worker", _worker, "a headless host: runs what is due until SIGTERM or SIGINT")
     worker.add_argument("application", help="the bench, as module:attribute, e.g. app:bench")
     worker.add_argument("--json", action="store_true", help="print a line of JSON for each thing that happens")
+    cli_doors.add_verbs(lambda name, verb, words: _verb(verbs, name, verb, words))
     runs = _store_verb(verbs, "runs", _runs, "the runs in a store")
     runs.add_argument("--status", help="only those with this status")
     show = _store_verb(verbs, "show", _show, "one run")

@@ -1,0 +1,215 @@
+"""The door: a published endpoint as its owner holds it, and the doors that one bench has open.
+
+- `Workbench.publish` opens one; the code that serves it, and its heavy libraries, are loaded then, through a hook, for
+  the bench knows nothing of HTTP.
+- A channel (mcp, a2a, wire) is served by one door of a bench at a time: opening another replaces the door that has it.
+- Nothing of a door ever shows a token: what is to be copied says `${WORKBENCH_TOKEN}`.
+
+Source: DESIGN 2 and rule 13. Knows nothing of sockets or protocols.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from workbench.errors import StoreError
+from workbench.table import Table
+
+__all__ = ["Audit", "Door", "Doors", "Given", "Limits", "Opened", "Publication", "Visit", "publish_with"]
+
+Given = Mapping[str, str] | bool | None
+"""Who may call: tokens by the caller's name, True for those of the environment, nothing for a channel that is shut."""
+
+REMEMBERED = 1000
+"""Calls that a door remembers; the runs that they began are in the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one caller may have of a door.
+
+    `in_flight` requests and open streams at once; `rate` requests a second in the long run and `burst` at once;
+    `sessions` that are kept between requests; `body` bytes of a request.
+    """
+
+    in_flight: int = 512
+    rate: float = 200.0
+    burst: int = 1000
+    sessions: int = 64
+    body: int = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What `Workbench.publish` was asked for."""
+
+    given: Mapping[str, Given]
+    port: int
+    host: str
+    approvals: Literal["decline", "wait"]
+    middleware: Sequence[Any]
+    public_url: str | None
+    default_agent: str | None
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One call that came through a door. `what` is the method and what it names; `run` the run that it began, or ""."""
+
+    at: float
+    caller: str
+    what: str
+    run: str = ""
+
+
+class Audit:
+    """Who called what, and when: the newest calls of a door. Written from any thread."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._visits: deque[Visit] = deque(maxlen=REMEMBERED)
+        self.refused = 0
+
+    def record(self, caller: str, what: str, run: str = "") -> None:
+        """Remember a call."""
+        self._visits.append(Visit(self._now(), caller, what, run))
+
+    @property
+    def visits(self) -> list[Visit]:
+        """The calls that are remembered, oldest first."""
+        return list(self._visits)
+
+
+class Opened(Protocol):
+    """What serves a door: the front that listens."""
+
+    @property
+    def connected(self) -> Mapping[str, int]:
+        """How many requests and streams each caller has open now."""
+        ...
+
+    def revoke(self, caller: str) -> None:
+        """Refuse the token of a caller (`mcp:desktop`) from now on, and end what it has open."""
+        ...
+
+    async def close(self) -> None:
+        """Stop listening, and end what is open."""
+        ...
+
+
+class Door:
+    """A published endpoint: `url`, `port`, `channels`, `callers`, `calls`, `connected`, `configuration`, `close()`."""
+
+    def __init__(
+        self,
+        url: str,
+        port: int,
+        callers: Mapping[str, Sequence[str]],
+        configuration: Mapping[str, str],
+        audit: Audit,
+        front: Opened,
+    ) -> None:
+        self.url = url
+        self.port = port
+        self.callers = dict(callers)
+        """The names that may call, by channel."""
+        self.configuration = dict(configuration)
+        """What clients are told, ready to be copied, by the client's name; with `${WORKBENCH_TOKEN}` for the token."""
+        self.closed = False
+        self._audit = audit
+        self._front = front
+
+    @property
+    def channels(self) -> list[str]:
+        """What it serves, of mcp, a2a and wire."""
+        return list(self.callers)
+
+    @property
+    def calls(self) -> Table:
+        """Who called what, when, and the run that came of it; the newest first."""
+        return Table(reversed(self._audit.visits), columns=("at", "caller", "what", "run"))
+
+    @property
+    def connected(self) -> dict[str, int]:
+        """The callers that have something open now, and how many requests and streams each."""
+        return {} if self.closed else dict(self._front.connected)
+
+    @property
+    def refused(self) -> int:
+        """How many requests the edge refused: no token or a wrong one, another host, too large, too many."""
+        return self._audit.refused
+
+    def revoke(self, caller: str) -> None:
+        """Refuse the token of `caller` (`mcp:desktop`) from now on, and end its streams and sessions.
+
+        What it has begun goes on, as any run. Raises: BadInput for a caller that there is not.
+        """
+        self._front.revoke(caller)
+
+    async def close(self) -> None:
+        """Stop listening; open streams end within half a second, runs go on. Closing twice does nothing."""
+        if not self.closed:
+            self.closed = True
+            await self._front.close()
+
+    def __repr__(self) -> str:
+        served = "; ".join(f"{channel} for {', '.join(names)}" for channel, names in self.callers.items())
+        return f"<Door {self.url}: {'closed' if self.closed else served}>"
+
+    def _repr_html_(self) -> str:
+        copied = "".join(
+            f"<details><summary>{html.escape(name)}</summary><pre>{html.escape(text)}</pre></details>"
+            for name, text in self.configuration.items()
+        )
+        return f"<p>{html.escape(repr(self))}</p>{copied}{self.calls._repr_html_()}"
+
+
+Publish = Callable[[Any, Publication, Callable[[], Awaitable[None]]], Awaitable[Door]]
+"""Opens a door for a bench (Any here: it is of a higher room), as asked; the function that makes room is awaited once
+all is checked, right before the port is taken."""
+
+_publish: Publish | None = None
+
+
+def publish_with(publish: Publish) -> None:
+    """Fill the hook by which doors are opened."""
+    global _publish
+    _publish = publish
+
+
+class Doors:
+    """The doors that one bench has open: iteration, `open`, `close`."""
+
+    def __init__(self) -> None:
+        self._open: list[Door] = []
+
+    async def open(self, bench: Any, publication: Publication) -> Door:
+        """Open a door; those that have one of its channels are closed first, once all is checked. Raises: BadInput."""
+        if _publish is None:
+            raise StoreError("this bench has nothing to publish with; import workbench before its rooms")
+        channels = {channel for channel, given in publication.given.items() if given is not None and given is not False}
+
+        async def make_room() -> None:
+            for door in [door for door in self._open if channels & set(door.channels)]:
+                await self._closed(door)
+
+        door = await _publish(bench, publication, make_room)
+        self._open.append(door)
+        return door
+
+    def __iter__(self) -> Iterator[Door]:
+        return iter([door for door in self._open if not door.closed])
+
+    async def close(self) -> None:
+        """Close all of them."""
+        for door in list(self._open):
+            await self._closed(door)
+
+    async def _closed(self, door: Door) -> None:
+        self._open.remove(door)
+        await door.close()
