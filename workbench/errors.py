@@ -28,6 +28,7 @@
     ├── ApprovalError
     │   ├── NoSuchApproval(LookupError)
     │   ├── AlreadyDecided
+    │   ├── NeedsApproval               raised by a tool that wants a person's yes
     │   └── NotAnswered                 a tool's question was closed without an answer
     └── NotebookError                   what a notebook under test did
         ├── CellFailed                  a cell raised and was not expected to
@@ -66,6 +67,7 @@ __all__ = [
     "KernelDied",
     "LeaseLost",
     "ModelFailed",
+    "NeedsApproval",
     "NeedsDecision",
     "NoCode",
     "NoSuchApproval",
@@ -277,6 +279,13 @@ class NoSuchApproval(ApprovalError, LookupError):
 
 class AlreadyDecided(ApprovalError):
     """The first decision stands. Fields: `id`, `status`, `by`, `at`."""
+
+
+class NeedsApproval(ApprovalError):
+    """A tool raises it to have a person decide about its call; once there is a yes it runs again, `ctx.approved`.
+
+    Its message is the reason that the person reads.
+    """
 
 
 class NotAnswered(ApprovalError):

@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.execution import Execution
+from workbench.agents.execution import ASKS, Execution
 from workbench.agents.inquiry import rests_at_a_question
 from workbench.agents.outcomes import error_of, outcome, told
 from workbench.agents.questions import tool_question
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from workbench.durable.requests import Request
     from workbench.models.messages import Call
 
-__all__ = ["APPROVAL", "INTENT", "OUTCOME", "ToolCalls", "branch_of"]
+__all__ = ["APPROVAL", "DEMAND", "DEMANDED", "INTENT", "OUTCOME", "ToolCalls", "branch_of"]
 
 APPROVAL, GATE, INTENT, OUTCOME = "@approval", "@gate", "@intent", "@outcome"
+DEMAND, DEMANDED = "@demand", "@demanded"  # a tool wants a person's yes, and the question whether there is one
 INTERRUPTED = "This call was interrupted. It may or may not have happened. Look before you repeat it, or ask."
 
 
@@ -107,7 +108,8 @@ class ToolCalls:
             return await self._conclude(outcome("interrupted", content=INTERRUPTED) if INTENT in done else checked)
         tool, args = checked
         note = ""
-        if await self._asks(tool, args, done):
+        asked = await self._asks(tool, args, done)
+        if asked:
             self._moved(branch, "waiting")
             request = await self._context.ask(APPROVAL, self._question(branch, tool, args))
             refusal = _refused(request)
@@ -117,6 +119,41 @@ class ToolCalls:
         if self._spending is not None:
             await self._spending.before_call(branch, self._moved)
         self._moved(branch, "running")
+        if DEMAND not in done:
+            made = await self._begun(branch, tool, args, note, approved=asked)
+            if made["status"] != ASKS:
+                return await self._conclude(made)
+            reason = made["content"]
+        else:
+            args = (await self._intent(tool, args))[0]["args"]
+            self._context.conclude()  # what the tool did before it asked is done, and is not done again
+            reason = ""
+        return await self._conclude(await self._demanded(branch, tool, args, reason))
+
+    async def _demanded(self, branch: str, tool: Tool, args: dict[str, Any], reason: str) -> dict[str, Any]:
+        """The outcome of a call whose tool began, and then wanted a person's yes: it runs again once there is one."""
+        reason = await self._context.step(DEMAND, _immediate(lambda: reason))
+        self._moved(branch, "waiting")
+        request = await self._context.ask(DEMANDED, self._question(branch, tool, args, reason))
+        refusal = _refused(request)
+        if refusal is not None:
+            return refusal
+        args, note = _approved(request, args)
+        self._moved(branch, "running")
+        async with self._context.branch("approved"):
+            return await self._begun(branch, tool, args, note, approved=True)
+
+    async def _begun(
+        self, branch: str, tool: Tool, args: dict[str, Any], note: str, *, approved: bool
+    ) -> dict[str, Any]:
+        """The outcome of a tool, its intent in the journal; one that was there before goes on if it may."""
+        intent, fresh = await self._intent(tool, args)
+        if not fresh and not intent["again"] and not await rests_at_a_question(self._context, self._studio, branch):
+            return outcome("interrupted", content=INTERRUPTED, note=note)
+        return await self._execution.run(tool, intent["args"], branch, note=note, approved=approved)
+
+    async def _intent(self, tool: Tool, args: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+        """What is meant to be run, by the journal, and whether that is new there."""
         fresh = False
 
         def intend() -> dict[str, Any]:
@@ -125,10 +162,7 @@ class ToolCalls:
             again = tool.idempotent or tool.read_only
             return {"tool": tool.name, "args": args, "again": again, "secret": secret_names(tool.parameters)}
 
-        intent = await self._context.step(INTENT, _immediate(intend))
-        if not fresh and not intent["again"] and not await rests_at_a_question(self._context, self._studio, branch):
-            return await self._conclude(outcome("interrupted", content=INTERRUPTED, note=note))
-        return await self._conclude(await self._execution.run(tool, intent["args"], branch, note=note))
+        return await self._context.step(INTENT, _immediate(intend)), fresh
 
     def _checked(self, call: Call) -> tuple[Tool, dict[str, Any]] | dict[str, Any]:
         """The tool and the arguments of a call that can be carried out, else the outcome of one that cannot."""
@@ -160,7 +194,7 @@ class ToolCalls:
             needed = tool.approval is True and INTENT not in done
         return was_asked or bool(needed)
 
-    def _question(self, branch: str, tool: Tool, args: dict[str, Any]) -> dict[str, Any]:
+    def _question(self, branch: str, tool: Tool, args: dict[str, Any], reason: str = "") -> dict[str, Any]:
         return tool_question(
             tool,
             args,
@@ -168,6 +202,7 @@ class ToolCalls:
             agent=self._agent.name,
             call=branch,
             chain=self._assignment.chain,
+            message=reason,
             expires_at=None if tool.expires is None else self._studio.clock.now() + tool.expires,
         )
 

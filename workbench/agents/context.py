@@ -69,6 +69,7 @@ class ToolContext:
         context: DurableContext[Any, Any],
         *,
         call_id: str,
+        approved: bool,
         cancelled: Stopped,
         progress: Callable[[str], None],
         principal: Principal,
@@ -81,6 +82,8 @@ class ToolContext:
     ) -> None:
         self.call_id = call_id
         """Equal on every retry of one interrupted call, different for every new call, never made from the arguments."""
+        self.approved = approved
+        """Whether a person said yes to this very call; a tool that wants one raises NeedsApproval."""
         self.cancelled = cancelled
         """`is_set()` says, from any thread, whether the call should end; async tools are cancelled as well."""
         self.principal = principal

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from workbench.agents.outcomes import error_of, outcome, raised
 from workbench.agents.printed import Printed, printing
 from workbench.agents.streams import drained, drained_async
 from workbench.durable.functions import in_thread
-from workbench.errors import NotPlain, Signal
+from workbench.errors import NeedsApproval, NotPlain, Signal
 from workbench.plain import decode, encode, shape_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,22 @@ if TYPE_CHECKING:
     from workbench.agents.tools import Tool
     from workbench.durable.context import DurableContext
 
-__all__ = ["Execution"]
+__all__ = ["ASKS", "Execution"]
+
+
+ASKS = "asks"
+"""The status of a call whose tool wants a person's yes before it does anything; never that of a call that is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One run of a tool."""
+
+    tool: Tool
+    args: dict[str, Any]
+    branch: str
+    note: str
+    approved: bool
 
 
 class Execution:
@@ -63,11 +79,17 @@ class Execution:
         self._moved = moved
         self._spending = spending
 
-    async def run(self, tool: Tool, args: dict[str, Any], branch: str, *, note: str = "") -> dict[str, Any]:
-        """The outcome of a tool that runs now, on `branch`. Raises: CancelledError and the signals of its run."""
+    async def run(
+        self, tool: Tool, args: dict[str, Any], branch: str, *, note: str = "", approved: bool = False
+    ) -> dict[str, Any]:
+        """The outcome of a tool that runs now, on `branch`; `approved` when a person said yes to it.
+
+        Its status is `ASKS`, and its content the reason, when the tool wants such a yes first. Raises: CancelledError
+        and the signals of its run.
+        """
         printed = self._live.printed[branch] = Printed(lambda: self._studio.home.hop(self._live.changes.tell))
         delegation = self._delegation(branch)
-        made = await self._ran(tool, args, branch, note, printed, delegation)
+        made = await self._ran(_Call(tool, args, branch, note, approved), printed, delegation)
         if delegation.handed is not None and made["status"] == "success":
             made["handed"] = delegation.handed
         made["progress"] = self._live.progress.get(branch, [])
@@ -75,13 +97,12 @@ class Execution:
             made["stdout"] = text
         return made
 
-    async def _ran(
-        self, tool: Tool, args: dict[str, Any], branch: str, note: str, printed: Printed, delegation: Delegation
-    ) -> dict[str, Any]:
+    async def _ran(self, call: _Call, printed: Printed, delegation: Delegation) -> dict[str, Any]:
+        tool, note = call.tool, call.note
         try:
             async with asyncio.timeout(tool.timeout) as limit:
-                bound = tool.bind(tool.validate(args), self._tool_context(tool, branch, delegation, limit))
-                value = await self._value(tool, bound, branch, printed)
+                bound = tool.bind(tool.validate(call.args), self._tool_context(call, delegation, limit))
+                value = await self._value(tool, bound, call.branch, printed)
             content = _kept(value, tool)
         except asyncio.CancelledError as error:
             if _is_cancelled():
@@ -92,7 +113,7 @@ class Execution:
         except BaseException as error:
             if self._context.over and _holds_a_signal(error):
                 raise
-            return raised(error, note)
+            return _said(error, call)
         return outcome("success", content=content, note=note)
 
     def _delegation(self, branch: str) -> Delegation:
@@ -106,11 +127,12 @@ class Execution:
             live=self._live,
         )
 
-    def _tool_context(self, tool: Tool, branch: str, delegation: Delegation, limit: asyncio.Timeout) -> ToolContext:
-        ledger = self._context.ledger
+    def _tool_context(self, call: _Call, delegation: Delegation, limit: asyncio.Timeout) -> ToolContext:
+        ledger, branch = self._context.ledger, call.branch
         return ToolContext(
             self._context,
             call_id=f"{ledger.key}#{ledger.seq}#{branch}",
+            approved=call.approved,
             cancelled=self._stopped,
             progress=lambda line: self._live.say(branch, line),
             principal=self._assignment.principal,
@@ -118,8 +140,8 @@ class Execution:
             home=self._studio.home,
             delegation=delegation,
             directory=self._studio.directory,
-            inquiry=Inquiry(self._context, self._assignment, branch, tool.name, moved=self._moved, limit=limit),
             spending=self._spending,
+            inquiry=Inquiry(self._context, self._assignment, branch, call.tool.name, moved=self._moved, limit=limit),
         )
 
     async def _value(self, tool: Tool, bound: Callable[[], Any], branch: str, printed: Printed) -> Any:
@@ -150,6 +172,13 @@ class Execution:
                 return await value if inspect.isawaitable(value) else value
         finally:
             live.at_work.pop(printed, None)
+
+
+def _said(error: BaseException, call: _Call) -> dict[str, Any]:
+    """The outcome of a tool that raised `error`."""
+    if isinstance(error, NeedsApproval) and not call.approved:
+        return outcome(ASKS, content=str(error))
+    return raised(error, call.note)
 
 
 def _kept(value: Any, tool: Tool) -> Any:

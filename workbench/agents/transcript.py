@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approvals import approval_view
 from workbench.agents.calls import INTENT, OUTCOME, branch_of
-from workbench.agents.delegation import CHILD
 from workbench.agents.facts import call_of
-from workbench.agents.inquiry import QUESTION
 from workbench.durable.keys import step_key
-from workbench.durable.stages import STAGE
 from workbench.plain import decode
 
 if TYPE_CHECKING:
@@ -100,7 +97,8 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
     outcome = _named(records, branch, OUTCOME)
     result = decode(outcome.payload) if outcome is not None else None
     shown = facts.waits_below(branch) or facts.request(branch)
-    meant: dict[str, Any] = decode(intent.payload) if intent is not None else {"args": call.args}
+    begun = [record for record in records if record.name == INTENT]
+    meant: dict[str, Any] = decode(begun[-1].payload) if begun else {"args": call.args}
     args = meant["args"]
     status = result["status"] if result is not None else _status(facts, branch, intent is not None)
     spans = _call_spans(facts, branch, intent, outcome, status)
@@ -216,7 +214,7 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
     intent = _named(records, branch, INTENT)
     epoch = intent.epoch if intent is not None else 0
     for record in records:
-        if record.name.startswith("@") and (record.branch == branch or record.name in (CHILD, QUESTION, STAGE)):
+        if record.name.startswith("@"):
             continue
         again = epoch > 0 and record.epoch > epoch
         epoch = max(epoch, record.epoch)
