@@ -63,7 +63,7 @@ async def _cancelled(child: Run, by: str) -> None:
 
 
 class Delegation:
-    """What one call of a run asks of other agents. `moved` hears that it waits for a person, and that it goes on."""
+    """What one call of a run asks of other agents. `moved` hears that it waits, and that it goes on."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Delegation:
         self._live = live
         self.run = assignment.run
         self.handed: dict[str, str] | None = None
-        self._waits: dict[str, bool] = {}  # the children that are out, and whether each waits for a person
+        self._waits: dict[str, bool] = {}  # the children that are out, and whether each of them waits
 
     async def ask(self, agent: Agent | str, message: str) -> Any:
         """The output of a run of `agent`.
@@ -193,7 +193,7 @@ class Delegation:
         stops = [source.subscribe(changed.set) for source in sources]
         try:
             while not child.ended:
-                self._see(child.id, studio.runs.waits_for_a_person(child.id))
+                self._see(child.id, child.state["status"] == "waiting")
                 await changed.wait()
                 changed.clear()
         finally:
@@ -202,7 +202,7 @@ class Delegation:
         self._see(child.id, False)
 
     def _see(self, child: str, waits: bool) -> None:
-        """Show how the call stands: it waits for a person when all of its children do."""
+        """Show how the call stands: it waits when all of its children do."""
         before, self._waits[child] = all(self._waits.values()), waits
         if (now := all(self._waits.values())) != before:
             self._moved(self._branch, "waiting" if now else "running")

@@ -18,12 +18,10 @@ from workbench.agents.context import Principal
 from workbench.agents.forking import Forks, agents_among
 from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, Loop, first_state
-from workbench.agents.questions import asked_through
 from workbench.agents.run import Run
 from workbench.agents.stored import AGENT, run_key
 from workbench.agents.studio import Assignment, Studio
 from workbench.durable.definition import DurableDefinition
-from workbench.durable.requests import PENDING
 from workbench.errors import BadInput, CallConflict, NoCode
 from workbench.given import named
 from workbench.plain import decode, encode
@@ -215,10 +213,6 @@ class Runs:
         columns = ("id", "agent", "status", "alive", "request", "output")
         nested = any(run.parent is not None for run in found)
         return Table(reversed(found), columns=("id", "parent", *columns[1:]) if nested else columns)
-
-    def waits_for_a_person(self, id: str) -> bool:
-        """Whether a run, or one that it has asked, has a question open."""
-        return any(request.status == PENDING and asked_through(request, id) for request in self.studio.requests.known())
 
     def _run(self, id: str, agent: str) -> Run:
         run = self._runs.get(id)
