@@ -66,6 +66,7 @@ __all__ = [
     "JobConflict",
     "KernelDied",
     "LeaseLost",
+    "LinkError",
     "ModelFailed",
     "NeedsApproval",
     "NeedsDecision",
@@ -293,6 +294,10 @@ class NotAnswered(ApprovalError):
 
     Fields: `id`, `status`, `by`, `reason`.
     """
+
+
+class LinkError(WorkbenchError):
+    """A server or a host at the other end of a link cannot be reached, or refuses. Field: `place`."""
 
 
 class NotebookError(WorkbenchError):

@@ -1,0 +1,115 @@
+"""Where a server of tools is: a URL with a bearer token, or a command that is started and spoken to over its pipes.
+
+A token is in no repr, no error and no log. What a command writes to its standard error is kept for the error that tells
+why it ended. Knows nothing of tools.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from workbench.errors import BadInput
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+    from mcp.client import Transport
+    from mcp.client._transport import TransportStreams
+
+__all__ = ["Place"]
+
+TAIL = 2000
+"""Characters of what a command said that an error shows."""
+
+
+class Place:
+    """A server's place. Raises: BadInput when it is neither a URL nor a command."""
+
+    def __init__(
+        self, url: str | None, command: Sequence[str] | None, token: str | None, env: dict[str, str] | None
+    ) -> None:
+        if (url is None) == (command is None):
+            raise BadInput(f"mcp_tools takes a url or command=[…], found url={url!r} and command={command!r}; give one")
+        if url is not None and (type(url) is not str or urlsplit(url).scheme not in ("http", "https")):
+            raise BadInput(f"the url of a server of tools begins with http:// or https://, found {url!r}")
+        if command is not None and (isinstance(command, str) or not command or not all(map(_is_word, command))):
+            raise BadInput(f'command is a list of words such as ["uvx", "server"], found {command!r}')
+        if token is not None and (type(token) is not str or not token.strip() or not token.isprintable()):
+            raise BadInput("token is the text that the server gave you, found one that is empty or not printable")
+        if token is not None and command is not None:
+            raise BadInput("a command takes no token; give it what it needs by env={…}")
+        self.url = url
+        self.command = list(command) if command is not None else None
+        self.refusal = ""
+        self._token = token
+        self._env = env
+        self._said: IO[str] | None = None
+
+    def transport(self) -> Transport:
+        """A new way to the server, to be entered once."""
+        self.refusal = ""
+        if self.url is None:
+            return self._pipes()
+        return self._http(self.url)
+
+    def _pipes(self) -> Transport:
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+
+        assert self.command is not None
+        self.close()
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # closed by `close`
+        parameters = StdioServerParameters(command=self.command[0], args=self.command[1:], env=self._env)
+        return stdio_client(parameters, errlog=self._said)
+
+    @asynccontextmanager
+    async def _http(self, url: str) -> AsyncIterator[TransportStreams]:
+        from httpx2 import AsyncClient, Timeout
+        from mcp.client.streamable_http import streamable_http_client
+
+        headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
+        hooks: dict[str, list[Any]] = {"response": [self._heard]}
+        async with (
+            AsyncClient(headers=headers, timeout=Timeout(30, read=300), event_hooks=hooks) as http,
+            streamable_http_client(url, http_client=http) as streams,
+        ):
+            yield streams
+
+    async def _heard(self, response: Response) -> None:
+        """What the library's own errors do not say: that the server refuses the token."""
+        if response.status_code in (401, 403):
+            self.refusal = f"{response.status_code} {response.reason_phrase}".strip()
+
+    @property
+    def said(self) -> str:
+        """The end of what a command wrote to its standard error."""
+        if self._said is None:
+            return ""
+        self._said.flush()
+        self._said.seek(0)
+        return self._said.read()[-TAIL:].strip()
+
+    def close(self) -> None:
+        """Forget what a command said."""
+        if self._said is not None:
+            self._said.close()
+            self._said = None
+
+    @property
+    def words(self) -> str:
+        """How people call it."""
+        return self.url if self.url is not None else " ".join(self.command or ())
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What two places that are the same have in common."""
+        return self.url, tuple(self.command or ()), self._token, tuple(sorted((self._env or {}).items()))
+
+    def __repr__(self) -> str:
+        return f"<Place {self.words}>"
+
+
+def _is_word(word: object) -> bool:
+    return type(word) is str and word != "" and "\0" not in word
