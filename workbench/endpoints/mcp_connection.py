@@ -120,6 +120,7 @@ class Connection:
         self._wanted.set()
         if self._owner is not None and not self._owner.done():
             await asyncio.wait([self._owner])
+        self._drop()
         self.place.close()
 
     async def _ready(self) -> Client:
