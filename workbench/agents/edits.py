@@ -20,6 +20,7 @@ from workbench.agents.agent import Agent
 from workbench.agents.calls import OUTCOME, branch_of
 from workbench.agents.fork_points import Point, Prefix, call_place
 from workbench.agents.loop import TURN
+from workbench.agents.outcomes import error_of, outcome
 from workbench.errors import BadInput
 from workbench.models.messages import Call, model_message, unique_ids
 from workbench.models.model import Turn
@@ -159,8 +160,6 @@ def _told(name: str, value: Any) -> str | None:
 
 
 def _outcome(value: Any) -> dict[str, Any]:
-    outcome = {"status": "success", "content": value, "error": None, "note": EDITED, "progress": []}
     if isinstance(value, Exception):
-        error = {"type": type(value).__qualname__, "message": str(value), "traceback": ""}
-        return {**outcome, "status": "failed", "content": None, "error": error}
-    return outcome
+        return outcome("failed", error=error_of(type(value).__qualname__, str(value)), note=EDITED)
+    return outcome("success", content=value, note=EDITED)

@@ -129,7 +129,8 @@ class Facts:
             holder, self._holders = self.agent, []
             for number, _, turn in self.turns():
                 self._holders.append(holder)
-                holder = self._handed(number, len(turn.calls)) or holder
+                handed = self._handed(number, len(turn.calls))
+                holder = handed["to"] if handed else holder
             self._holders.append(holder)
         return self._holders
 
@@ -141,13 +142,17 @@ class Facts:
                 return stages.graph(way)
         return None
 
-    def _handed(self, turn: int, calls: int) -> str | None:
-        """Whom the calls of a turn handed the run to: the first of them decides."""
+    def handed(self, turn: int) -> dict[str, str] | None:
+        """Whom the calls of a turn handed the run `to`, and with which `message`: the first of them decides."""
+        return self._handed(turn, next((len(each.calls) for number, _, each in self.turns() if number == turn), 0))
+
+    def _handed(self, turn: int, calls: int) -> dict[str, str] | None:
         for position in range(calls):
             branch = branch_of(turn, position)
             for record in self.on(branch):
                 if record.branch == branch and record.name == OUTCOME and '"handed"' in record.payload:
-                    return (decode(record.payload).get("handed") or {}).get("to")
+                    handed: dict[str, str] | None = decode(record.payload).get("handed")
+                    return handed
         return None
 
     def on(self, branch: str) -> list[StepRecord]:

@@ -11,11 +11,13 @@ Source: DESIGN 2 and 3, KERNEL B, CASES u8, u16, u17, u19.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approvals import Approval, approval_view
+from workbench.agents.as_test import source_of_test, write_test
 from workbench.agents.budget_process import account_state
 from workbench.agents.budgets import Account
 from workbench.agents.facts import Facts
@@ -29,6 +31,7 @@ from workbench.durable.requests import PENDING
 from workbench.errors import (
     BadInput,
     NeedsDecision,
+    NoCode,
     ProcessEnded,
     RunCancelled,
     RunError,
@@ -448,6 +451,23 @@ class Run(Shown):
         Raises: BadInput naming what there is to fork before or to edit, NotPlain, NoCode, CallConflict.
         """
         return await self._studio.forks.fork(self, before, edit, id)
+
+    def to_test(
+        self, path: str | os.PathLike[str] | None = None, *, agent: str | None = None, ignore: Iterable[str] = ()
+    ) -> str:
+        """A Python test of this run: its turns and decisions are played again, and what its tools give is asserted.
+
+        Gives the text, and writes it to a new file at `path`. `agent` says where the test imports the agent from
+        ("shop:support"), for one that is in no module yet; `ignore` are calls whose result is another each time
+        ("t1.0"). Secret arguments are not written. Raises: BadInput for a run that has not ended, a file that is there.
+        """
+        known = self._studio.agents.get(self.agent)
+        if known is None:
+            raise NoCode(f"no agent {self.agent!r} here to make a test of; add it with bench.add(…)", name=self.agent)
+        text = source_of_test(self, known, agent, ignore, importable=path is not None)
+        if path is not None:
+            write_test(text, path)
+        return text
 
     @property
     def forked_from(self) -> dict[str, Any] | None:

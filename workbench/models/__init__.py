@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from workbench.models.embedded import offline
     from workbench.models.library import openai_compatible
     from workbench.models.providers import resolve
-    from workbench.models.script import call, scripted
+    from workbench.models.script import call, raw_call, scripted
 
-__all__ = ["call", "offline", "openai_compatible", "recorded", "resolve", "scripted"]
+__all__ = ["call", "offline", "openai_compatible", "raw_call", "recorded", "resolve", "scripted"]
 
 _HOMES = {
     "call": "script",
     "offline": "embedded",
     "openai_compatible": "library",
+    "raw_call": "script",
     "recorded": "cassette",
     "resolve": "providers",
     "scripted": "script",

@@ -23,7 +23,7 @@ from workbench.models.speech import note, said, say
 if TYPE_CHECKING:
     from workbench.models.model import Request, Turn
 
-__all__ = ["Scripted", "ScriptedCall", "ScriptedTurn", "call", "scripted"]
+__all__ = ["Scripted", "ScriptedCall", "ScriptedTurn", "call", "raw_call", "scripted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class ScriptedCall:
 
     tool: str
     args: dict[str, Any]
+    raw: str | None = None
+    """The text in place of the arguments, for a call whose arguments are none."""
 
 
 ScriptedTurn = str | ScriptedCall | Sequence[str | ScriptedCall]
@@ -40,6 +42,11 @@ ScriptedTurn = str | ScriptedCall | Sequence[str | ScriptedCall]
 def call(tool: str, /, **args: Any) -> ScriptedCall:
     """A tool call for `scripted`, with JSON arguments."""
     return ScriptedCall(tool, args)
+
+
+def raw_call(tool: str, text: str) -> ScriptedCall:
+    """A tool call for `scripted` with any text in place of its arguments, as a model may garble them."""
+    return ScriptedCall(tool, {}, text)
 
 
 def scripted(*turns: ScriptedTurn, log: str | os.PathLike[str] | None = None, delay: float = 0.0) -> Scripted:
@@ -88,6 +95,8 @@ def _identified(parts: Sequence[str | ScriptedCall], request: Request) -> list[s
         part
         if isinstance(part, str)
         else Call(next(ids), part.tool, part.args, json.dumps(part.args, ensure_ascii=False), None)
+        if part.raw is None
+        else Call(next(ids), part.tool, None, part.raw, None)
         for part in parts
     ]
 

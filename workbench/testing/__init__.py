@@ -14,14 +14,26 @@ if TYPE_CHECKING:
     from workbench.testing.clock import ManualClock
     from workbench.testing.crashes import crash_suite
     from workbench.testing.notebooks import Notebook
+    from workbench.testing.runs import call_outcomes, decided, scripted_team
 
-__all__ = ["Channel", "ManualClock", "Notebook", "crash_suite"]
+__all__ = [
+    "Channel",
+    "ManualClock",
+    "Notebook",
+    "call_outcomes",
+    "crash_suite",
+    "decided",
+    "scripted_team",
+]
 
 _HOMES = {
     "Channel": "workbench.process.channel",
     "ManualClock": "workbench.testing.clock",
     "Notebook": "workbench.testing.notebooks",
+    "call_outcomes": "workbench.testing.runs",
     "crash_suite": "workbench.testing.crashes",
+    "decided": "workbench.testing.runs",
+    "scripted_team": "workbench.testing.runs",
 }
 
 
