@@ -9,6 +9,7 @@ import pytest
 from houses import Desk, House, calls, clerk, ears
 
 from workbench import Agent, ToolContext, models, tool
+from workbench.agents.instructions import RunInfo
 from workbench.errors import BadInput, CallConflict, NoCode, RunFailed
 from workbench.models.script import call
 
@@ -334,3 +335,40 @@ async def test_a_run_whose_model_failed_goes_on_in_a_fork(house: House) -> None:
 
     assert await fork == "Refunded."
     assert shop.done == ["look up A-1", "charge A-1", "mail A-1"]
+
+
+async def test_a_budget_is_not_spent_again_for_what_is_shared(house: House) -> None:
+    shop = Shop()
+    bench = await house.open(agent := shop.agent())
+    run = bench.run(agent, "Refund A-1", id="r1", budget={"requests": 3, "tool_calls": 3})
+    assert await run == "Refunded."
+
+    fork = await run.fork(before=3, id="f1")
+
+    assert await fork == "Refunded."
+    assert run.budget.spent["requests"] == 3
+    assert (fork.budget.spent["requests"], fork.budget.spent.get("tool_calls", 0)) == (1, 0)
+    assert fork.budget.limits == run.budget.limits
+    twice = await fork.fork(before=2, id="f2")
+    assert await twice == "Refunded."
+    assert (twice.budget.spent["requests"], twice.budget.spent["tool_calls"]) == (2, 1)
+
+
+async def test_instructions_made_by_a_function_are_shared_unless_edited(house: House) -> None:
+    shop, made = Shop(), list[str]()
+
+    def instructions(info: RunInfo) -> str:
+        made.append(info.agent)
+        return f"Be nice to {info.request}."
+
+    bench = await house.open(agent := shop.agent(instructions=instructions))
+    run = bench.run(agent, "Refund A-1")
+    await run
+    ears(agent).requests.clear()
+
+    await (await run.fork(before=2))
+    assert (made, ears(agent).requests[0].instructions) == (["clerk"], "Be nice to Refund A-1.")
+    await (await run.fork(before=2, edit={"instructions": "Be brief."}))
+    assert (made, ears(agent).requests[-1].instructions) == (["clerk"], "Be brief.")
+    await (await run.fork(before=2, edit={"agent": shop.agent("other")}))
+    assert made == ["clerk"]

@@ -19,6 +19,7 @@ from typing import Any
 from workbench.agents.agent import Agent
 from workbench.agents.calls import OUTCOME, branch_of
 from workbench.agents.fork_points import Point, Prefix, call_place
+from workbench.agents.instructions import INSTRUCTIONS
 from workbench.agents.loop import TURN
 from workbench.agents.outcomes import error_of, outcome
 from workbench.errors import BadInput
@@ -112,9 +113,15 @@ class Edits:
             name=edited,
         )
 
-    def applied(self, records: list[StepRecord], prefix: Prefix) -> list[StepRecord]:
-        """The shared records with the edits of turns and results in them. Raises: BadInput, NotPlain."""
-        made = [self._turn_of(record, prefix) if _is_turn(record) else record for record in records]
+    def applied(self, records: list[StepRecord], prefix: Prefix, agent: str) -> list[StepRecord]:
+        """The shared records of a run that began with `agent`, with the edits of turns and results in them.
+
+        Raises: BadInput, NotPlain.
+        """
+        told = {f"{INSTRUCTIONS} {agent}"} if self.agent is not None or "instructions" in self.told else set()
+        judged = {f"t{turn}.text" for turn in self.turns}
+        kept = [r for r in records if (r.branch != "" or r.name not in told) and r.branch not in judged]
+        made = [self._turn_of(record, prefix) if _is_turn(record) else record for record in kept]
         for (turn, position), value in self.results.items():
             branch = branch_of(turn, position)
             text = encode(_outcome(value), f"the edited result of {branch}")

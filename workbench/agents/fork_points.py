@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.agents.budget_spending import SPENT
 from workbench.agents.calls import INTENT, OUTCOME, branch_of
 from workbench.agents.loop import TURN
 from workbench.durable.keys import step_key
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Point", "Prefix", "call_place"]
 
 _CALL = re.compile(r"t([1-9]\d*)\.(\d+)")
+_JUDGED = re.compile(r"t([1-9]\d*)\.text")
+"""The branch of what was made of the text of a turn."""
 _TURN = re.compile(r"t(?:urn-)?([1-9]\d*)")
 
 
@@ -111,9 +114,19 @@ class Prefix:
 
     def kept(self, point: Point) -> list[StepRecord]:
         """The records that a fork at this point shares, in order of writing."""
-        last = self._turn_records[point.turns - 1].position if point.turns else -1
+        last = self._end_of(point.turns)
         keeps = self._keeps_of_the_call(point)
         return [record for record in self.records if self._is_before(record, point, last) or keeps(record)]
+
+    def _end_of(self, turn: int) -> int:
+        """The position of the last record of a turn on the trunk: what it spent is a part of it."""
+        if turn == 0:
+            return -1
+        end = self._turn_records[turn - 1].position
+        places = {record.position: record.name for record in self.records if record.branch == ""}
+        while places.get(end + 1) == SPENT:
+            end += 1
+        return end
 
     def _is_before(self, record: StepRecord, point: Point, last: int) -> bool:
         if record.branch == "":

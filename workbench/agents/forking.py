@@ -121,6 +121,7 @@ class _Source:
             raise BadInput(f"the journal of run {id!r} was pruned; what a fork would share is not there any more")
         self.id = id
         self.key: str = rows[0]["key"]
+        self.agent: str = rows[0]["definition"].removeprefix(AGENT)
         self.seq: int = asks[-1]["seq"]
         self.message: dict[str, Any] = decode(asks[-1]["payload"])
         of_message = [row for row in entries if row["seq"] == self.seq and row["kind"] not in ("message", "commit")]
@@ -151,7 +152,7 @@ class _Fork:
         self.id = id
         self.key = run_key(id)
         self.at = at
-        self.records = edits.applied(source.prefix.kept(point), source.prefix)
+        self.records = edits.applied(source.prefix.kept(point), source.prefix, source.agent)
         ends = [record.began_at + record.took for record in self.records]
         self.later = at - max(ends) if ends else at - source.message.get("at", at)
 
@@ -194,6 +195,9 @@ class _Fork:
             "at": self.at,
             "saved": self._saved(),
         }
+        if "budget" in shared:  # its own account is another one, with the limits that the run began with
+            mine = {self.source.key: self.key}
+            shared["budget"] = [{**each, "of": mine.get(each["of"], each["of"])} for each in shared["budget"]]
         text = self.edits.request if self.edits.request is not None else shared["text"]
         return encode({**shared, "text": text, "at": shared.get("at", self.at) + self.later, "fork": fork}, "request")
 
