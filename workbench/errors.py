@@ -25,6 +25,7 @@
     │   └── NeedsDecision               this kernel cannot take a click while a cell waits
     ├── BudgetSpent                     a budget has less left than was asked for
     ├── ModelFailed                     a model gave no turn that can be used
+    ├── ToolFailed                      a tool of another server failed, in its words
     ├── ApprovalError
     │   ├── NoSuchApproval(LookupError)
     │   ├── AlreadyDecided
@@ -93,6 +94,7 @@ __all__ = [
     "StoreError",
     "TookTooLong",
     "ToolArgumentsInvalid",
+    "ToolFailed",
     "WorkbenchError",
 ]
 
@@ -268,6 +270,10 @@ class ModelFailed(WorkbenchError):
     scripted or recorded model has no such turn). Fields: `kind`, `retryable`, `status` (HTTP, or None), `retry_after`
     (seconds, or None), `input_tokens`, `output_tokens`, `cost_microdollars`.
     """
+
+
+class ToolFailed(WorkbenchError):
+    """A tool of another server failed, in its own words. Field: `tool`."""
 
 
 class ApprovalError(WorkbenchError):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.delegates import delegate, handoff, mover, parts
+from workbench.agents.foreign import accepted
 from workbench.agents.output import Output
 from workbench.agents.tools import Tool, toolset
 from workbench.durable.stages import Stages
@@ -26,7 +27,8 @@ _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 class Agent:
     """What runs are made of.
 
-    `tools` are callables, and other agents that it may ask, as `ask_<name>`; `handoffs` are agents that it may hand its
+    `tools` are callables, processes, tools and toolsets of other libraries (`workbench.agents.foreign`), and other
+    agents that it may ask, as `ask_<name>`; `handoffs` are agents that it may hand its
     run over to, as `hand_off_to_<name>`; `description` is what others are told that it does. `stages` declares what may
     follow each stage of a run, `{"researching": ["writing"], …}`, which begins at the first one: the model moves with
     `move_to`, or by asking an agent that is there `as_tool(stage=…)`. `model` is "offline", a
@@ -42,7 +44,7 @@ class Agent:
         self,
         name: str,
         *,
-        tools: Iterable[Callable[..., Any] | Tool | Agent] = (),
+        tools: Iterable[Any] = (),
         handoffs: Iterable[Agent] = (),
         stages: Mapping[str, Iterable[str]] | None = None,
         instructions: Instructions = None,
@@ -66,7 +68,7 @@ class Agent:
         self.retries = retries
         self.description = description
         self.stages = None if stages is None else Stages(stages, f"agent {name!r}")
-        asked = [each.as_tool() if isinstance(each, Agent) else each for each in tools]
+        asked = [each.as_tool() if isinstance(each, Agent) else each for each in accepted(tools)]
         moves = [] if self.stages is None else [mover(self.stages)]
         self.tools = toolset([*asked, *(handoff(each) for each in handoffs), *moves])
         _check_parts(self)

@@ -21,7 +21,7 @@ from workbench.agents.inquiry import rests_at_a_question
 from workbench.agents.outcomes import error_of, outcome, told
 from workbench.agents.questions import tool_question
 from workbench.agents.schema import secret_names
-from workbench.errors import ToolArgumentsInvalid
+from workbench.errors import BadInput
 from workbench.models.messages import ToolResult
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class ToolCalls:
             return outcome("retried", error=error_of("BadArguments", f"{call.error}; send a JSON object"))
         try:
             tool.validate(call.args)
-        except ToolArgumentsInvalid as error:
+        except BadInput as error:
             return outcome("retried", error=error_of("BadArguments", str(error)))
         return tool, call.args
 

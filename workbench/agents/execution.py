@@ -26,6 +26,7 @@ from workbench.agents.printed import Printed, printing
 from workbench.agents.streams import drained, drained_async
 from workbench.durable.functions import in_thread
 from workbench.errors import NeedsApproval, NotPlain, Signal
+from workbench.models.foreign_tools import verdict
 from workbench.plain import decode, encode, shape_of
 
 if TYPE_CHECKING:
@@ -176,9 +177,15 @@ class Execution:
 
 def _said(error: BaseException, call: _Call) -> dict[str, Any]:
     """The outcome of a tool that raised `error`."""
-    if isinstance(error, NeedsApproval) and not call.approved:
-        return outcome(ASKS, content=str(error))
-    return raised(error, call.note)
+    status, words = ("asks", str(error)) if isinstance(error, NeedsApproval) else verdict(error) or ("failed", "")
+    if status == "asks" and not call.approved:
+        return outcome(ASKS, content=words)
+    made = raised(error, call.note)
+    if status == "retried":
+        made["status"] = status
+    if words and status != "asks":
+        made["error"]["message"] = words
+    return made
 
 
 def _kept(value: Any, tool: Tool) -> Any:

@@ -25,7 +25,7 @@ from workbench.given import duration
 from workbench.models.checks import arguments_invalid, is_finite
 from workbench.models.library import function_schema
 from workbench.models.model import ToolSpec
-from workbench.models.schemas import misfits
+from workbench.models.schemas import check_schema, misfits
 from workbench.process.definition import Definition
 from workbench.process.handle import Handle
 
@@ -96,30 +96,40 @@ class Tool:
     @classmethod
     def from_schema(
         cls,
-        function: Callable[[dict[str, Any]], Any],
+        function: Callable[..., Any],
         name: str,
         description: str,
         parameters: dict[str, Any],
+        *,
+        validator: Validator | None = None,
         **policy: Any,
     ) -> Tool:
         """A tool whose JSON schema came from elsewhere, such as another server.
 
-        `function` gets the arguments as one dict, checked by the schema.
-        Raises: BadInput when the schema is none of an object.
+        `function` gets the arguments as one dict, checked by `validator`, else by the schema, and the context where it
+        has a parameter `ctx: ToolContext`. Raises: BadInput when the schema is none, or none of an object.
         """
         if parameters.get("type") != "object":
             raise BadInput(
                 f"the schema of tool {name!r} is of type {parameters.get('type')!r}; a tool takes an object", tool=name
             )
 
+        check_schema(parameters, f"tool {name!r}")
+
         def validate(args: dict[str, Any]) -> dict[str, Any]:
-            if problems := misfits(parameters, args):
+            if problems := misfits(parameters, args, f"tool {name!r}"):
                 raise arguments_invalid(name, problems)
             return args
 
         face = face_of(function, name)
         return cls(
-            function, face, description=description, parameters=parameters, validator=validate, as_dict=True, **policy
+            function,
+            face,
+            description=description,
+            parameters=parameters,
+            validator=validator or validate,
+            as_dict=True,
+            **policy,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -162,7 +172,8 @@ class Tool:
     def bind(self, values: dict[str, Any], ctx: ToolContext | None) -> Callable[[], Any]:
         """The call with the values that `validate` gave, ready to run anywhere."""
         if self._as_dict:
-            return lambda: self.function(values)
+            named = {} if self.takes_context is None else {self.takes_context: ctx}
+            return lambda: self.function(values, **named)
         positional, named = _arranged(self._face, values, ctx)
         return lambda: self.function(*positional, **named)
 

@@ -1,0 +1,175 @@
+"""Foreign tools: what was made for other libraries, accepted as it is.
+
+- Tools, toolsets and agents of Pydantic AI; tools in the shape of the OpenAI Agents SDK, known by that shape; tools of
+  an MCP server, of which the server's list says all but how they are called.
+- Their approval flags are enforced by our loop: a call that needs a yes waits for a person before anything runs, and a
+  flag that cannot be evaluated asks.
+- A tool whose result comes from outside is answered by a person, as the tool.
+
+Knows nothing of connections: who holds one gives the function that calls. Source: AGENTS 1.6 (Interop).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.tools import Tool
+from workbench.errors import BadInput, NeedsApproval, ToolFailed
+from workbench.models.foreign_tools import ForeignTool, is_foreign, list_now, list_tools, wants_run_context
+
+if TYPE_CHECKING:
+    from workbench.agents.context import ToolContext
+
+__all__ = ["accepted", "mcp_tool", "tools_of"]
+
+CallMCP = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+
+def accepted(given: Iterable[Any], deps: Any = None) -> list[Any]:
+    """What an agent was given as tools, with what is foreign made ours: one toolset gives many.
+
+    Raises: BadInput naming what is missing, for what cannot be a tool without it.
+    """
+    made: list[Any] = []
+    for each in given:
+        if is_foreign(each) or wants_run_context(each):
+            made += [_of_the_library(tool) for tool in list_now(each, deps)]
+        elif _is_openai(each):
+            made += [_of_openai(each)] if getattr(each, "is_enabled", True) is not False else []
+        elif _is_mcp(each):
+            raise BadInput(
+                f"the MCP tool {each.name!r} does not say how it is called; write mcp_tool(tool, call), from "
+                "workbench.agents.foreign, with the session's call_tool",
+                tool=each.name,
+            )
+        else:
+            made.append(each)
+    return made
+
+
+async def tools_of(given: Any, *, deps: Any = None) -> list[Tool]:
+    """The tools of a toolset, agent or tool of Pydantic AI, also of one that lists them over a connection.
+
+    `deps` is what they find in their run context. Raises: BadInput.
+    """
+    return [_of_the_library(tool) for tool in await list_tools(given, deps)]
+
+
+def mcp_tool(definition: Any, call: CallMCP, *, name: str | None = None, **policy: Any) -> Tool:
+    """A tool of an MCP server. `definition` is an entry of its list, as an object or as the JSON of the protocol.
+
+    `call(name, arguments)` gives the server's result, such as a session's `call_tool`. Its hints say whether it only
+    reads, may be repeated, and destroys, unless `policy` (the options of `as_tool`) says otherwise: they are the
+    server's word. Structured content is the result, else the texts; a result that is an error fails the call.
+    Raises: BadInput for a definition without a name or with a schema that is none of an object.
+    """
+    told = _json(definition)
+    if type(told.get("name")) is not str:
+        raise BadInput(f"an MCP tool has a name, found {told!r:.80}")
+    own, hints = told["name"], told.get("annotations") or {}
+
+    async def ask(args: dict[str, Any]) -> Any:
+        return _result(own, _json(await call(own, args)))
+
+    known = {
+        "read_only": hints.get("readOnlyHint") is True,
+        "idempotent": hints.get("idempotentHint") is True,
+        "destructive": hints.get("destructiveHint"),
+    }
+    words = told.get("description") or told.get("title") or hints.get("title") or ""
+    schema = told.get("inputSchema") or {"type": "object", "properties": {}}
+    return Tool.from_schema(ask, name or own, words, schema, **{**known, **policy})
+
+
+def _of_the_library(tool: ForeignTool) -> Tool:
+    """A tool of Pydantic AI as ours."""
+
+    async def ask(values: dict[str, Any], ctx: ToolContext) -> Any:
+        if tool.elsewhere:
+            raise BadInput(f"the result of {tool.name!r} comes from elsewhere; answer its request as the tool instead")
+        return await tool.call(values, ctx.call_id, ctx.approved)
+
+    return Tool.from_schema(
+        ask,
+        tool.name,
+        tool.description,
+        tool.parameters,
+        validator=tool.check,
+        approval=tool.asks,
+        timeout=tool.timeout,
+        read_only=tool.hints.get("readOnlyHint") is True,
+        idempotent=tool.hints.get("idempotentHint") is True,
+        destructive=tool.hints.get("destructiveHint"),
+    )
+
+
+def _is_openai(thing: Any) -> bool:
+    """Whether a thing has the shape of a function tool of the OpenAI Agents SDK."""
+    return (
+        type(getattr(thing, "name", None)) is str
+        and isinstance(getattr(thing, "params_json_schema", None), Mapping)
+        and callable(getattr(thing, "on_invoke_tool", None))
+    )
+
+
+def _of_openai(thing: Any) -> Tool:
+    needs = getattr(thing, "needs_approval", False)
+
+    async def ask(values: dict[str, Any], ctx: ToolContext) -> Any:
+        text = json.dumps(values)
+        about = SimpleNamespace(
+            context=None, tool_name=thing.name, tool_call_id=ctx.call_id, tool_arguments=text, usage=None
+        )
+        if callable(needs) and not ctx.approved and await _wants_a_yes(needs, about, values, ctx.call_id):
+            raise NeedsApproval("")
+        result = thing.on_invoke_tool(about, text)
+        return await result if inspect.isawaitable(result) else result
+
+    return Tool.from_schema(
+        ask,
+        thing.name,
+        getattr(thing, "description", "") or "",
+        dict(thing.params_json_schema),
+        approval=not callable(needs) and needs is not False,
+        timeout=getattr(thing, "timeout_seconds", None),
+    )
+
+
+async def _wants_a_yes(needs: Callable[..., Any], about: Any, values: dict[str, Any], call_id: str) -> bool:
+    """What a predicate says; anything but a plain no asks, and so does one that raises."""
+    try:
+        said = needs(about, values, call_id)
+        said = await said if inspect.isawaitable(said) else said
+    except Exception:  # fails closed: DESIGN rule 12
+        return True
+    return said is not False
+
+
+def _is_mcp(thing: Any) -> bool:
+    return hasattr(thing, "inputSchema") or hasattr(thing, "input_schema")
+
+
+def _json(thing: Any) -> dict[str, Any]:
+    """A thing of the protocol as its JSON."""
+    if hasattr(thing, "model_dump"):
+        return dict(thing.model_dump(mode="json", by_alias=True, exclude_none=True))
+    if isinstance(thing, Mapping):
+        return dict(thing)
+    raise BadInput(f"what an MCP server gives is an object of the protocol or its JSON, found {thing!r:.80}")
+
+
+def _result(name: str, told: dict[str, Any]) -> Any:
+    """What a call gave. Raises: ToolFailed with the server's words when it is an error."""
+    content = told.get("content") or []
+    texts = [part["text"] for part in content if part.get("type") == "text"]
+    if told.get("isError"):
+        raise ToolFailed("\n".join(texts) or f"the tool {name!r} failed and does not say why", tool=name)
+    if told.get("structuredContent") is not None:
+        return told["structuredContent"]
+    if len(texts) == len(content):
+        return "\n".join(texts)
+    return content
