@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench import cli_doors, cli_mending, cli_upkeep
+from workbench import cli_budgets, cli_doors, cli_mending, cli_upkeep
 from workbench.cli_upkeep import Work, doctor
 from workbench.durable.doctor import versions
 from workbench.errors import BadInput, WorkbenchError
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     for decision in (approve, reject):
         decision.add_argument("id", help="the approval's id")
         decision.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
-    for add_verbs in (cli_upkeep.add_verbs, cli_mending.add_verbs):
+    for add_verbs in (cli_upkeep.add_verbs, cli_mending.add_verbs, cli_budgets.add_verbs):
         add_verbs(lambda name, work, words: _store_verb(verbs, name, partial(_look_after, work), words))
     return parser
 

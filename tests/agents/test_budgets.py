@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from houses import House, clerk, ears, until
+from houses import Ears, House, clerk, ears, until
 
-from workbench import Budget, ToolContext, tool
+from workbench import Agent, Budget, ToolContext, tool
 from workbench.errors import BadInput, BudgetSpent
 from workbench.models.script import call
+from workbench.widgets import static_twin
 
 
 @tool(read_only=True)
@@ -25,7 +27,7 @@ def searcher(*places: str, **options: Any) -> Any:
 
 async def stopped(run: Any) -> str:
     """The reason for which a run waits."""
-    await until(lambda: run.status == "waiting")
+    await until(lambda: run.reason and run.status == "waiting")
     return str(run.reason)
 
 
@@ -175,3 +177,92 @@ async def test_what_can_be_no_budget_is_refused(room: House) -> None:
         with pytest.raises(BadInput, match=words):
             bench.run(agent, "Look around", budget=given)
     assert len(bench.runs) == 0
+
+
+async def test_a_stopped_run_says_so_to_people(house: House) -> None:
+    bench = await house.open(agent := searcher("a", "b"))
+    run = bench.run(agent, "Look around", id="r1", budget=Budget(requests=2, tokens=500))
+    await stopped(run)
+    await until(lambda: run.budget.waiting)
+
+    view = run.view()
+
+    assert view["now_line"] == {
+        "tone": "amber", "shape": "waiting", "strong": "Budget used up:", "text": "2 of 2 requests.",
+        "action": "Extend and resume",
+    }  # fmt: skip
+    assert view["budget"] == {"used": 2, "limit": 2, "unit": "requests", "of": "r1"}
+    told = static_twin.text(dict(view))
+    assert "budget 2 of 2 requests" in told.lower()
+    assert 'await bench.runs["r1"].extend()' in told
+    assert "workbench extend r1" in told
+    left = f"{500 - run.budget.spent['tokens']} tokens left of 500"
+    assert repr(run.budget) == f"<Budget of run 'r1': 0 requests left of 2, {left}; 1 wait for more>"
+
+
+async def test_money_is_counted_to_the_micro_dollar(house: House) -> None:
+    class Dear(Ears):
+        async def ask(self, request: Any, on_text: Any) -> Any:
+            return replace(await super().ask(request, on_text), cost_microdollars=120_001)
+
+    agent = Agent("clerk", model=Dear(call("look", where="a"), call("look", where="b"), "Done."), tools=[look])
+    bench = await house.open(agent)
+
+    run = bench.run(agent, "Look", id="r1", budget=Budget(dollars="0.24"))
+
+    assert await stopped(run) == "the budget of run 'r1' is used up, 0.240002 of 0.24 dollars"
+    await run.extend(dollars="0.10")
+    assert await run == "Done."
+    assert (run.budget.spent["microdollars"], run.budget.limits) == (360_003, {"microdollars": 340_000})
+    assert run.budget.left == {"microdollars": 0}
+
+
+async def test_time_at_work_is_counted_and_waiting_for_a_person_is_not(house: House) -> None:
+    begun: list[int] = []
+
+    @tool(approval=True)
+    async def think(seconds: int) -> str:
+        """Think for a while."""
+        begun.append(seconds)
+        await house.clock.sleep_until(house.clock.now() + seconds)
+        return "thought"
+
+    agent = clerk([call("think", seconds=30), call("think", seconds=20)], "Done.", tools=[think])
+    bench = await house.open(agent)
+    run = bench.run(agent, "Think", id="r1", budget=Budget(seconds=25))
+    await until(lambda: len(bench.approvals.pending()) == 2)
+
+    await house.clock.advance(3600)
+    for request in bench.approvals.pending():
+        await bench.approvals.approve(request.id)
+    await until(lambda: len(begun) == 2)
+    await house.clock.advance(30)
+
+    assert await stopped(run) == "the budget of run 'r1' is used up, 30 of 25 seconds"
+    await run.extend()
+    assert await run == "Done."
+    assert (run.budget.spent["seconds"], run.budget.limits) == (30, {"seconds": 50})
+
+
+async def test_a_scheduled_run_spends_the_budget_of_its_bench(house: House) -> None:
+    bench = await house.open(agent := clerk("Hello."), budget=Budget(requests=1))
+    await bench.every(60, agent, "Greet", name="morning")
+
+    for _ in range(2):
+        await house.clock.advance(60)
+        await bench._runtime.tick()
+    await until(lambda: bench.budget.waiting)
+
+    assert (bench.budget.spent["requests"], len(bench.runs)) == (1, 2)
+
+
+async def test_budgets_are_a_table_of_all_of_them(house: House) -> None:
+    bench = await house.open(agent := clerk("Hello."), budget=Budget(dollars=2, requests=10))
+
+    await bench.run(agent, "Greet", id="r1", budget=Budget(tokens=100))
+
+    rows = [(row["of"], row["unit"], row["limit"], row["spent"], row["left"]) for row in bench.budgets.table()]
+    assert sorted(rows) == [
+        ("bench", "dollars", "2.00", "0.00", "2.00"), ("bench", "requests", 10, 1, 9), ("r1", "tokens", 100, 2, 98),
+    ]  # fmt: skip
+    assert repr(bench.budget) == "<Budget of the bench: 9 requests left of 10, 2.00 dollars left of 2.00>"

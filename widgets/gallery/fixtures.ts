@@ -94,6 +94,14 @@ const cancelled = call("t2.1", "cancel_order", { order_id: "A-1002" }, {
   approval: { ...asksCancel, status: "approved", decided_by: "you", via: "notebook", decided_at: at(23), actions: [] },
 });
 
+export const stopped = run({
+  status: "waiting",
+  rows: [you, turn1, ...looks],
+  budget: { used: 20_012, limit: 20_000, unit: "tokens", of: "run-7f3a" },
+  now_line: { tone: "amber", shape: "waiting", strong: "Budget used up:", text: "20,012 of 20,000 tokens.", action: "Extend and resume" },
+  actions: [action("Cancel", "cancel"), action("Kill", "kill"), { ...action("Extend and resume", "extend"), args: { nth: 1 } }],
+});
+
 export const streaming = run({
   now: at(31),
   usage: { model_calls: 3, input_tokens: 2610, output_tokens: 298, cost_microdollars: null, unreported: 0, unpriced: 0 },

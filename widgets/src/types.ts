@@ -124,6 +124,14 @@ export interface Usage {
   unpriced: number;
 }
 
+/** The limit that is nearest to being used up; `of` is "bench", or the run whose budget it is. */
+export interface BudgetView {
+  used: number;
+  limit: number;
+  unit: string;
+  of?: string;
+}
+
 export interface RunView {
   kind: "run";
   id: string;
@@ -141,7 +149,7 @@ export interface RunView {
   ended_at: number | null;
   lives: Life[];
   usage: Usage;
-  budget: { used: number; limit: number; unit: string } | null;
+  budget: BudgetView | null;
   now_line: NowLine;
   rows: Row[];
   recovery: RecoveryGroup[];

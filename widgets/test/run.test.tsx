@@ -172,6 +172,18 @@ describe("the run panel", () => {
     assert.equal(shown.button("Kill").disabled, false);
   });
 
+  test("extends a budget that is used up in one click", async () => {
+    const { press, model, text, page } = await show(views.stopped);
+    assert.equal(text(".wb-now-says"), "Budget used up: 20,012 of 20,000 tokens.");
+    assert.equal(page.querySelectorAll(".wb-budget-red").length, 1);
+    assert.match(text(".wb-budget"), /20,012 of 20,000 tokens, used up/);
+
+    await press("Extend and resume");
+
+    assert.deepEqual(model.commands().map(({ command, args }) => [command, args]), [["extend", { nth: 1 }]]);
+    assert.equal(shown.button("Extending").getAttribute("aria-disabled"), "true");
+  });
+
   test("shows what Recover will do, in four groups", async () => {
     const { text, page, button } = await show(views.killed);
 

@@ -82,12 +82,16 @@ def _run(view: Mapping[str, Any]) -> Picture:
         ("Cost", words.spent(usage)),
     ]
     if budget := view["budget"]:
-        facts.append(("Budget", f"{words.count(budget['used'])} of {words.count(budget['limit'])} {budget['unit']}"))
+        label = "Budget of the bench" if budget.get("of") == "bench" else "Budget"
+        facts.append((label, f"{words.count(budget['used'])} of {words.count(budget['limit'])} {budget['unit']}"))
     pending = [row["approval"] for row in view["rows"] if row["kind"] == "call" and _waits(row["approval"])]
     status = view["status"] if view["alive"] or view["ended_at"] else f"{view['status']}, killed"
     if view["status"] == "waiting" and view["alive"] and pending:
         status = "waiting for an approval"
     decide = [line for approval in pending for line in _decide(approval["id"])]
+    if any(action["command"] == "extend" for action in view["actions"]):
+        status = "waiting for a budget" if view["alive"] and not pending else status
+        decide += [f'await bench.runs["{view["id"]}"].extend()', f"workbench extend {view['id']}"]
     if view["killed_at"] and not view["alive"]:
         decide.append(f'await bench.runs["{view["id"]}"].recover()')
     return Picture(

@@ -20,6 +20,7 @@ const PROGRESS: Record<string, string> = {
   dismiss: "Dismissing",
   kill: "Killing",
   recover: "Recovering",
+  extend: "Extending",
   cancel: "Cancelling",
 };
 
@@ -31,6 +32,7 @@ const NOT_DONE: Record<string, string> = {
   dismiss: "Not dismissed",
   kill: "Not killed",
   recover: "Not recovered",
+  extend: "Not extended",
   cancel: "Not cancelled",
 };
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { useState } from "preact/hooks";
 import type { Connection } from "../model";
-import type { Action, NowLine, Tone } from "../types";
+import type { Action, BudgetView, NowLine, Tone } from "../types";
 import { ActionButton, Button, type Commands, Outcomes, useCommands } from "./buttons";
 import { Drawing, Shape } from "./shapes";
 import { clock } from "./words";
@@ -93,7 +93,7 @@ export function Fact(props: { label: string; width?: number; children: Component
 }
 
 /** A budget: the bar and the numbers beside it. Amber from 80 %, red when used up, each with its shape and word. */
-export function Budget({ used, limit, unit }: { used: number; limit: number; unit: string }): JSX.Element {
+export function Budget({ used, limit, unit }: BudgetView): JSX.Element {
   const part = limit > 0 ? used / limit : 1;
   const state = part >= 1 ? "red" : part >= 0.8 ? "amber" : "plain";
   return (

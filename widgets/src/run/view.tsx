@@ -149,7 +149,7 @@ function Facts({ view, until }: { view: RunView; until: number }): JSX.Element {
         {spent(usage)}
       </Fact>
       {budget !== null && (
-        <Fact label="Budget">
+        <Fact label={budget.of === "bench" ? "Budget of the bench" : "Budget"}>
           <Budget {...budget} />
         </Fact>
       )}
