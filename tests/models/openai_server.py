@@ -48,11 +48,12 @@ def _chunk(delta: JSON, finish: str | None) -> JSON:
 
 
 class OpenAIServer:
-    """Plays `answers` in order and keeps the requests it got."""
+    """Plays `answers` in order and keeps the requests it got; lists the model qwen3."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.requests: list[JSON] = []
+        self.lists = True
 
     async def __aenter__(self) -> OpenAIServer:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -65,6 +66,9 @@ class OpenAIServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        if head.startswith("get "):
+            await self._list(writer)
+            return
         length = int(head.split("content-length:")[1].split("\r\n")[0])
         self.requests.append(json.loads(await reader.readexactly(length)))
         answer = self.answers.pop(0)
@@ -75,6 +79,16 @@ class OpenAIServer:
             head = f"HTTP/1.1 {answer.status} Scripted\r\ncontent-type: application/json\r\n{answer.headers}"
             writer.write(f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body)
             await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    async def _list(self, writer: asyncio.StreamWriter) -> None:
+        model = {"id": "qwen3", "object": "model", "created": 1, "owned_by": "us"}
+        body = json.dumps({"object": "list", "data": [model]} if self.lists else {"error": "no such page"}).encode()
+        status = "200 OK" if self.lists else "404 Not Found"
+        head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        writer.write(f"{head}connection: close\r\n\r\n".encode() + body)
+        await writer.drain()
         writer.close()
         await writer.wait_closed()
 

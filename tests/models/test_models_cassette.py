@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from openai_server import Answer, OpenAIServer, closing
+from openai_server import text as said
 
 from workbench import models
 from workbench.errors import BadInput, ModelFailed
@@ -70,7 +72,7 @@ async def test_playing_needs_neither_key_nor_package(cassette):
 
 async def test_a_turn_that_is_missing_and_cannot_be_recorded_says_both(cassette):
     with pytest.raises(
-        BadInput, match=r"has no turn for this request \(\w{12}\), and it cannot be recorded: model 'nobody:at-all'"
+        BadInput, match="has no turn for this request: it is empty, and it cannot be recorded: model 'nobody:at-all'"
     ):
         await ask(models.recorded("nobody:at-all", cassette))
 
@@ -80,6 +82,41 @@ async def test_without_recording_a_missing_turn_fails(cassette):
         await ask(models.recorded(models.scripted("Hello."), cassette, record=False))
 
     assert not cassette.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "differs"),
+    [
+        ("other", {}, "history"),
+        ("hi", {"settings": {"temperature": 0}}, "settings"),
+        ("hi", {"tools": [ToolSpec("a", "new", {})]}, "tools"),
+        ("hi", {"output": ToolSpec("a", "new", {})}, "output"),
+        ("other", {"settings": {"seed": 1}}, "history and settings"),
+    ],
+)
+async def test_a_request_that_changed_is_told_by_what_of_it_is_new(cassette, text, more, differs):
+    await ask(models.recorded(models.scripted("Hello."), cassette))
+
+    with pytest.raises(ModelFailed) as missing:
+        await ask(models.recorded(models.scripted("Hello."), cassette, record=False), text, **more)
+
+    assert str(missing.value) == (
+        f"cassette {str(cassette)!r} has no turn for this request: the nearest one that it has differs in {differs}; "
+        "record it again"
+    )
+
+
+async def test_a_cassette_holds_no_key_header_or_login(cassette):
+    pytest.importorskip("openai")
+    async with OpenAIServer(Answer([said("Hello"), *closing("stop")])) as server:
+        url = server.url.replace("http://", "http://ada:hidden-login@") + "?key=hidden-query"
+        model = models.openai_compatible(url, "qwen3", api_key="hidden-key")
+        settings = {"extra_headers": {"x-api-key": "hidden-header"}, "extra_body": {"token": "hidden-body"}}
+        turn, _ = await ask(models.recorded(model, cassette), settings=settings)
+
+    assert (turn.text, len(server.requests)) == ("Hello", 1)
+    assert "hidden" not in cassette.read_text() + json.dumps(turn.to_plain()) + model.name
+    assert "127.0.0.1" in cassette.read_text()
 
 
 @pytest.mark.parametrize("content", ["no json", "[]", '{"format": "other"}'])

@@ -173,10 +173,11 @@ class Loop:
 
         async def ask() -> dict[str, Any]:
             self._live.text[number] = ""
+            listener = _Listener(self, number)
             agent = self._agent
             output = None if agent.output is None else agent.output.spec
             request = Request(self._instructions, list(history), agent.specs(), agent.settings, output)
-            return (await self._asking.ask(request, lambda delta: self._streamed(number, delta))).to_plain()
+            return (await self._asking.ask(request, listener)).to_plain()
 
         turn = Turn.from_plain(await self._context.step(TURN, ask, retry=self._asking.retry))
         if self._spending is not None:
@@ -190,8 +191,9 @@ class Loop:
     def _count(self, turn: Turn) -> None:
         self._state["usage"] = with_turn(self._state["usage"], turn)
 
-    def _streamed(self, number: int, delta: str) -> None:
-        self._live.text[number] = self._state["text"] = self._live.text.get(number, "") + delta
+    def streamed(self, number: int, text: str) -> None:
+        """Show what a turn has said so far."""
+        self._live.text[number] = self._state["text"] = text
         self._live.changes.tell()
         if self._show_timer is None:
             self._show_timer = self._studio.home.loop.call_later(SHOW_EVERY, self._show_text)
@@ -270,3 +272,22 @@ class Loop:
         self._state["cancelled_by"] = self._cancelled_by
         if left := sorted(self._live.at_work.values()):  # who cancelled lost patience with them
             self._state["left_at_work"] = left
+
+
+class _Listener:
+    """Hears the text of one turn as it comes, and that it was void."""
+
+    def __init__(self, loop: Loop, number: int) -> None:
+        self._loop = loop
+        self._number = number
+        self._text = ""
+
+    def __call__(self, piece: str) -> None:
+        self._text += piece
+        self._loop.streamed(self._number, self._text)
+
+    def begin_again(self) -> None:
+        """Forget what was said, if anything was."""
+        if self._text:
+            self._text = ""
+            self._loop.streamed(self._number, "")

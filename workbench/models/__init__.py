@@ -11,17 +11,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.models.cassette import recorded
+    from workbench.models.chain import fallback
+    from workbench.models.compatible import openai_compatible, probe
     from workbench.models.embedded import offline
-    from workbench.models.library import openai_compatible
     from workbench.models.providers import resolve
     from workbench.models.script import call, raw_call, scripted
+    from workbench.models.smollm import local
 
-__all__ = ["call", "offline", "openai_compatible", "raw_call", "recorded", "resolve", "scripted"]
+__all__ = [
+    "call",
+    "fallback",
+    "local",
+    "offline",
+    "openai_compatible",
+    "probe",
+    "raw_call",
+    "recorded",
+    "resolve",
+    "scripted",
+]
 
 _HOMES = {
     "call": "script",
+    "fallback": "chain",
+    "local": "smollm",
     "offline": "embedded",
-    "openai_compatible": "library",
+    "openai_compatible": "compatible",
+    "probe": "compatible",
     "raw_call": "script",
     "recorded": "cassette",
     "resolve": "providers",

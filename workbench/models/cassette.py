@@ -3,7 +3,9 @@
 - A turn is found by the digest of its whole request (instructions, history, tools, settings, model), so a changed
   prompt is a new request and never gets an old answer. Times are left out of the digest, or no request would ever
   come twice.
-- The file is replaced as a whole, never half written, and holds no key: only messages.
+- A request that has no turn is told by what of it is new, compared with the nearest one that has.
+- The file is replaced as a whole, never half written, and holds messages and digests only: no key, no header, no
+  setting.
 - The model behind is made when a turn must be recorded; playing needs neither its package nor its key.
 """
 
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Recorded", "recorded"]
 
-_FORMAT = "workbench-cassette-1"
+_FORMAT = "workbench-cassette-2"
+ASKED = "asked"
 
 
 def recorded(model: object, cassette: str | os.PathLike[str], *, record: bool = True) -> Recorded:
@@ -52,18 +55,20 @@ class Recorded:
         return f"recorded({self.name!r}, {str(self._cassette)!r})"
 
     async def ask(self, request: Request, on_text: Callable[[str], None]) -> Turn:
-        key = _digest(self.name, request)
-        kept = _read(self._cassette).get(key)
+        asked = _asked(self.name, request)
+        key, tape = _digest(list(asked.values())), _read(self._cassette)
+        kept = tape.get(key)
         if kept is not None:
-            turn = Turn.from_plain(kept)
+            turn = Turn.from_plain({name: value for name, value in kept.items() if name != ASKED})
             await say(turn.text, on_text)
             return turn
-        turn = await self._recorder(key).ask(request, on_text)
-        _write(self._cassette, key, turn.to_plain())
+        parts = {name: _digest(part) for name, part in asked.items()}
+        turn = await self._recorder(parts, tape).ask(request, on_text)
+        _write(self._cassette, key, {**turn.to_plain(), ASKED: parts})
         return turn
 
-    def _recorder(self, key: str) -> Model:
-        missing = f"cassette {str(self._cassette)!r} has no turn for this request ({key[:12]})"
+    def _recorder(self, parts: dict[str, str], tape: dict[str, Any]) -> Model:
+        missing = f"cassette {str(self._cassette)!r} has no turn for this request: {_news(parts, tape)}"
         if not self._record:
             raise ModelFailed(f"{missing}; record it again", kind="script", retryable=False, status=None)
         try:
@@ -72,10 +77,32 @@ class Recorded:
             raise BadInput(f"{missing}, and it cannot be recorded: {error}") from error
 
 
-def _digest(model: str, request: Request) -> str:
-    asked = [model, request.instructions, [message["json"] for message in request.history], request.settings]
+def _asked(model: str, request: Request) -> dict[str, Any]:
+    """What a request is made of, by the names that people know."""
     tools = [[tool.name, tool.description, tool.parameters] for tool in request.tools]
-    return hashlib.sha256(json.dumps(_timeless([asked, tools]), sort_keys=True).encode()).hexdigest()
+    asked = {
+        "model": model,
+        "instructions": request.instructions,
+        "history": [message["json"] for message in request.history],
+        "settings": request.settings,
+        "tools": tools,
+    }
+    output = request.output
+    return asked if output is None else {**asked, "output": [output.name, output.description, output.parameters]}
+
+
+def _news(parts: dict[str, str], tape: dict[str, Any]) -> str:
+    """What of a request differs from the nearest one that was recorded."""
+    known = [each[ASKED] for each in tape.values() if ASKED in each]
+    if not known:
+        return "it has none that says what it was asked with" if tape else "it is empty"
+    names = [*parts, *({name for each in known for name in each} - parts.keys())]
+    differing = min(([name for name in names if each.get(name) != parts.get(name)] for each in known), key=len)
+    return f"the nearest one that it has differs in {' and '.join(differing)}"
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(_timeless(value), sort_keys=True).encode()).hexdigest()
 
 
 def _timeless(value: Any) -> Any:

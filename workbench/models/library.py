@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import BadInput
+from workbench.models.addresses import public
 from workbench.models.checks import arguments_invalid, problem_of, rooted, strict_json
 from workbench.models.failures import failed, failure
 from workbench.models.messages import FORMAT, library_version, stored, unique_ids
@@ -37,7 +38,6 @@ __all__ = [
     "function_schema",
     "is_foreign_model",
     "named_model",
-    "openai_compatible",
 ]
 
 _CUT_SHORT = "the answer of {name} ended before it was complete; ask again"
@@ -114,33 +114,6 @@ def named_model(name: str) -> LibraryModel:
         ) from error
     except UserError as error:
         raise _unusable(name, str(error)) from error
-
-
-def openai_compatible(url: str, name: str, api_key: str = "unused") -> LibraryModel:
-    """A model behind any server that speaks OpenAI's chat protocol, such as one on this machine.
-
-    `url` ends in "/v1" on most servers; `name` is the server's name of the model. Raises: BadInput when the extra
-    `openai` is missing.
-    """
-    try:
-        from openai import AsyncOpenAI
-        from pydantic_ai.models.openai import OpenAIChatModel
-        from pydantic_ai.profiles import InlineDefsJsonSchemaTransformer
-        from pydantic_ai.profiles.openai import OpenAIModelProfile
-        from pydantic_ai.providers.openai import OpenAIProvider
-    except ImportError as error:
-        raise BadInput(
-            f"model {name!r} at {url} needs the openai package; run pip install {_extra('openai:')!r}"
-        ) from error
-    client = AsyncOpenAI(base_url=url, api_key=api_key, max_retries=0, timeout=60)
-    profile = OpenAIModelProfile(
-        openai_chat_supports_multiple_system_messages=False,
-        openai_chat_supports_max_completion_tokens=False,
-        json_schema_transformer=InlineDefsJsonSchemaTransformer,
-    )
-    return LibraryModel(
-        OpenAIChatModel(name, provider=OpenAIProvider(openai_client=client), profile=profile), f"{name} at {url}"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +249,8 @@ def _settled(response: ModelResponse, request: Request) -> dict[str, Any]:
     once = ModelMessagesTypeAdapter.dump_json([dataclasses.replace(response, parts=parts)], exclude_none=True)
     twice = ModelMessagesTypeAdapter.dump_json(ModelMessagesTypeAdapter.validate_json(once), exclude_none=True)
     settled: dict[str, Any] = json.loads(twice)[0]
+    if url := settled.get("provider_url"):
+        settled["provider_url"] = public(url)
     return settled
 
 

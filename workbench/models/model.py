@@ -18,7 +18,7 @@ from workbench.models.messages import Call, calls_of, text_of, thinking_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Model", "Request", "ToolSpec", "Turn"]
+__all__ = ["Model", "Request", "ToolSpec", "Turn", "begin_again"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,13 @@ class Turn:
         return cls.of(**plain)
 
 
+def begin_again(on_text: Callable[[str], None]) -> None:
+    """Tell who listens that what was said so far is void, if it can hear that (`on_text.begin_again`)."""
+    hear = getattr(on_text, "begin_again", None)
+    if hear is not None:
+        hear()
+
+
 class Model(Protocol):
     """Who answers. `name` is how people call it."""
 
@@ -133,6 +140,7 @@ class Model(Protocol):
     async def ask(self, request: Request, on_text: Callable[[str], None]) -> Turn:
         """Give the next turn of the conversation; `on_text` gets the text as it comes.
 
+        A model that has to start over after it said something calls `begin_again(on_text)`.
         Cancelling ends the request. Raises: ModelFailed; BadInput when the request itself cannot be sent.
         """
         ...
