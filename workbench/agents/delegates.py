@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from workbench.agents.context import ToolContext
     from workbench.durable.stages import Stages
 
-__all__ = ["Part", "delegate", "handoff", "mover", "parts"]
+__all__ = ["MOVE", "Part", "delegate", "handoff", "mover", "parts"]
+
+MOVE = "move_to"
+"""The tool by which a model moves the stage of its run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,7 @@ def mover(stages: Stages) -> Tool:
     ways = "; ".join(f"after {stage}: {', '.join(after)}" for stage, after in stages.following.items() if after)
     return as_tool(
         move_to,
+        name=MOVE,
         description=f"Say which stage begins now. The first is {stages.names[0]}; {ways}.",
         idempotent=True,
         expose=False,

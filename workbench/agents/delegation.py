@@ -189,7 +189,8 @@ class Delegation:
 
     async def _ended(self, child: Run) -> None:
         studio, changed = self._studio, asyncio.Event()
-        sources = (child.process.states.changes, studio.runtime.changes, studio.requests.changes)
+        states, live = child.process.states.changes, child.live.changes
+        sources = (states, live, studio.runtime.changes, studio.requests.changes)
         stops = [source.subscribe(changed.set) for source in sources]
         try:
             while not child.ended:

@@ -27,6 +27,7 @@ from workbench.agents.loop import FINAL, FIRST, first_state
 from workbench.agents.questions import asked_through, is_of_a_tool
 from workbench.agents.run_view import run_view
 from workbench.agents.stored import given_up, killer, read_history, read_message, unreadable, whole
+from workbench.agents.team import Team
 from workbench.durable.requests import PENDING
 from workbench.errors import (
     BadInput,
@@ -76,6 +77,7 @@ class Run(Shown):
         self._runtime = runtime
         self._studio = studio
         self._cut: frozenset[Address] = frozenset()
+        self._team: Team | None = None
         self._first: tuple[dict[str, Any], float] | None = None
 
     def begin(self) -> Live:
@@ -161,6 +163,13 @@ class Run(Shown):
     def children(self) -> list[Run]:
         """The runs that this one asked, in order of asking."""
         return self._studio.runs.children(self.id)
+
+    @property
+    def team(self) -> Team:
+        """The run with all that it asked, as one thing to look at: a graph and a table."""
+        if self._team is None:
+            self._team = Team(self, self._studio)
+        return self._team
 
     def _message(self) -> dict[str, Any]:
         """The message that began the run; empty while nobody has it, or when its row was changed by hand."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from workbench.agents.views import Usage
     from workbench.models.model import Turn
 
-__all__ = ["no_usage", "with_turn"]
+__all__ = ["no_usage", "summed", "with_turn"]
 
 
 def no_usage() -> Usage:
@@ -40,8 +42,27 @@ def with_turn(usage: Usage, turn: Turn) -> Usage:
     }
 
 
+def summed(usages: Iterable[Usage]) -> Usage:
+    """The usage of several runs together."""
+    total = no_usage()
+    for usage in usages:
+        total = {
+            "model_calls": total["model_calls"] + usage["model_calls"],
+            "input_tokens": _plus(total["input_tokens"], usage["input_tokens"]),
+            "output_tokens": _plus(total["output_tokens"], usage["output_tokens"]),
+            "cost_microdollars": _plus(total["cost_microdollars"], usage["cost_microdollars"]),
+            "unreported": total["unreported"] + usage["unreported"],
+            "unpriced": total["unpriced"] + usage["unpriced"],
+        }
+    return total
+
+
+def _plus(known: int | None, more: int | None) -> int | None:
+    return known if more is None else (known or 0) + more
+
+
 def _sum(known: int | None, turn: Turn, figure: str) -> int | None:
     """What is known, with the figures that the turn and its failed tries have."""
     for more in (getattr(turn, figure), *(failed.get(figure) for failed in turn.tries)):
-        known = known if more is None else (known or 0) + more
+        known = _plus(known, more)
     return known

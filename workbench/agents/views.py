@@ -30,6 +30,10 @@ __all__ = [
     "RunView",
     "Span",
     "StepRow",
+    "TeamEdge",
+    "TeamNode",
+    "TeamRow",
+    "TeamView",
     "Usage",
 ]
 
@@ -252,6 +256,81 @@ class ApprovalsView(TypedDict):
     pending: list[ApprovalView]
     decided: list[ApprovalView]
     decided_total: int
+    now_line: NowLine
+    actions: list[Action]
+
+
+class TeamNode(TypedDict):
+    """A place in a team: an agent under whoever asks it, or a tool that it called; `runs` are those there.
+
+    `status` is a run's, killed, or "not started"; of a tool a call's, or pending. `column` and `slot` are where it
+    stands. `part` is what it is there: supervisor, "stage writing", asked, takes over, tool.
+    """
+
+    id: str
+    kind: Literal["agent", "tool"]
+    name: str
+    part: str
+    status: str
+    runs: list[str]
+    calls: int
+    usage: Usage
+    took: float | None
+    waits_for: str | None  # the tool that a person is asked about
+    active: bool
+    column: int
+    slot: float
+
+
+class TeamEdge(TypedDict):
+    """Who asked whom. `how`: done, active, or open while nobody was asked."""
+
+    source: str
+    target: str
+    label: str
+    how: str
+
+
+class TeamRow(TypedDict):
+    """One run of a team, or an agent that nobody asked yet."""
+
+    id: str
+    node: str
+    depth: int
+    agent: str
+    called_by: str
+    part: str
+    status: str
+    usage: Usage
+    spans: list[Span]
+    took: float | None
+    active: bool
+
+
+class TeamView(TypedDict):
+    """A team as a person sees it: facts of all of it, who asked whom, and each run."""
+
+    kind: Literal["team"]
+    id: str
+    agent: str
+    status: str
+    alive: bool
+    killed_by: str | None
+    now: float
+    request: str
+    began_at: float
+    ended_at: float | None
+    agents: int
+    active: int  # runs that are at work
+    usage: Usage
+    budget: BudgetView | None
+    stages: StageGraph | None
+    nodes: list[TeamNode]
+    edges: list[TeamEdge]
+    columns: int
+    slots: int
+    rows: list[TeamRow]
+    pending: list[ApprovalView]
     now_line: NowLine
     actions: list[Action]
 
