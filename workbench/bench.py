@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from workbench.agents.budgets import Account
     from workbench.agents.context import Principal
+    from workbench.agents.policy import Policy
     from workbench.agents.run import Run
     from workbench.clock import Clock
     from workbench.door import Door, Given
@@ -77,7 +78,8 @@ class Workbench:
         self.agents: dict[str, Agent] = {}
         self.runs = Runs(runtime, self.agents, self._directory)
         self.budgets = self.runs.studio.budgets
-        self.approvals = Approvals(runtime.requests, self.agents, runtime.home, runtime.clock)
+        self.policy = self.runs.studio.rules
+        self.approvals = Approvals(runtime, self.agents, self.policy)
         self.closed = False
         self.doors = Doors()
         self._runtime = runtime
@@ -102,6 +104,7 @@ class Workbench:
         clock: Clock | None = None,
         max_entries: int | None = 10_000,
         budget: Budget | Mapping[str, Any] | None = None,
+        policy: Policy | str | os.PathLike[str] | None = None,
     ) -> Opening[Workbench]:
         """Open a bench and recover whatever was interrupted; await it, or enter it with `async with`.
 
@@ -113,6 +116,7 @@ class Workbench:
         `letter_retention`, and history sooner while the store uses more than `max_bytes`; None keeps for ever.
         `budget` is what all runs that begin from now on may use together; the one that is there already goes on with
         what is spent, and with what it was extended by if it began with the same.
+        `policy` says which calls of agents run, wait for a person or are refused: a `Policy`, or the TOML file of one.
 
         Raises: NotAStore, BadInput.
         """
@@ -128,6 +132,7 @@ class Workbench:
             max_bytes=max_bytes,
             clock=clock,
             max_entries=max_entries,
+            policy=policy,
         )
         limits = None if budget is None else Budget.of(budget)
         return Opening(
@@ -500,6 +505,8 @@ async def _opened(cls: type[Workbench], options: Options, budget: Budget | None,
             bench = await _new(cls, home, options)
         else:
             bench.add(*options.what)
+            if options.policy is not None:
+                await bench.policy.use(options.policy)
             await bench._runtime.recover()
         if budget is not None:
             await bench.budget.begin(budget)
@@ -532,6 +539,9 @@ async def _new(cls: type[Workbench], home: Home, options: Options) -> Workbench:
     try:
         bench.add(*options.what)
         await bench._runtime.requests.find()
+        await bench.policy.refresh()
+        if options.policy is not None:
+            await bench.policy.use(options.policy)
         bench.approvals._publish()
         await bench._runtime.open()
         bench._upkeep.start()

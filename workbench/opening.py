@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, TypeVar
 from weakref import WeakValueDictionary
 
 from workbench.agents.agent import Agent
+from workbench.agents.policy import Policy
+from workbench.agents.policy_file import read_policy
 from workbench.clock import Clock, SystemClock
 from workbench.durable.upkeep import DAY, Retention
 from workbench.errors import BadInput
@@ -87,6 +89,7 @@ class Options:
     retention: Retention
     clock: Clock
     max_entries: int | None
+    policy: Policy | str | os.PathLike[str] | None
 
     @classmethod
     def of(
@@ -103,6 +106,7 @@ class Options:
         max_bytes: int | None,
         clock: Clock | None,
         max_entries: int | None,
+        policy: Policy | str | os.PathLike[str] | None,
     ) -> Options:
         """What was asked for, once it makes sense. Raises: BadInput."""
         for thing in what:
@@ -121,7 +125,9 @@ class Options:
         place = place_of(where) if store is None else f"store {id(store):x}"
         keep = Retention(duration("retention", retention), duration("letter_retention", letter_retention), max_bytes)
         clock = SystemClock() if clock is None else clock
-        return cls(place, what, store, float(lease), worker, durability, keep, clock, max_entries)
+        if policy is not None and not isinstance(policy, Policy):
+            policy = read_policy(policy)
+        return cls(place, what, store, float(lease), worker, durability, keep, clock, max_entries, policy)
 
 
 def turn_at(home: Home, place: str) -> asyncio.Lock:

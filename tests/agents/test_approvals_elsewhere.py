@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from houses import Desk, House, calls, clerk, ears, until
 
-from workbench.errors import AlreadyDecided, NoCode
+from workbench.errors import AlreadyDecided, ToolArgumentsInvalid
 from workbench.models.script import call
 
 
@@ -117,16 +117,22 @@ async def test_decisions_of_two_benches_at_once_are_one(house: House) -> None:
     assert desk.ran == [("A-1002", "")]
 
 
-async def test_an_edit_where_the_tool_is_not_known_is_refused_by_name(house: House) -> None:
-    first = await house.open(agent := Desk().agent())
-    request = await first.run(agent, "Cancel A-1002", id="r1").approval()
+async def test_an_edit_where_the_tool_is_not_known_is_checked_by_its_schema(house: House) -> None:
+    desk = Desk()
+    first = await house.open(agent := desk.agent())
+    run = first.run(agent, "Cancel A-1002", id="r1")
+    request = await run.approval()
     second = await house.open(worker=False)
 
-    with pytest.raises(NoCode, match="no tool 'cancel_order' of agent 'clerk' here") as caught:
-        await second.approvals.approve(request.id, args={"order_id": "A-1003"})
-
-    assert caught.value.name == "clerk"
+    with pytest.raises(ToolArgumentsInvalid, match="order_id is 'B-1003', expected pattern"):
+        await second.approvals.approve(request.id, args={"order_id": "B-1003"})
+    with pytest.raises(ToolArgumentsInvalid, match="order_id is missing, expected a value"):
+        await second.approvals.approve(request.id, args={})
     assert [pending.id for pending in second.approvals.pending()] == [request.id]
+    await second.approvals.approve(request.id, args={"order_id": "A-1003"})
+
+    assert await run == "All done."
+    assert desk.ran == [("A-1003", "")]
 
 
 async def test_commands_of_a_window_say_what_the_verbs_say(house: House) -> None:
@@ -136,7 +142,7 @@ async def test_commands_of_a_window_say_what_the_verbs_say(house: House) -> None
     request = await run.approval()
     actions = {action["command"]: action["args"] for action in calls(run)[0]["approval"]["actions"]}
 
-    assert set(actions) == {"approve", "edit", "reject", "answer", "dismiss"}
+    assert set(actions) == {"approve", "edit", "reject", "answer", "always", "dismiss"}
     with pytest.raises(ValueError, match="have no command 'explode'"):
         await bench.approvals.command("explode", {})
     done = await run.command("edit", {**actions["edit"], "args": {"order_id": "A-1003"}})

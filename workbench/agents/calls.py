@@ -2,7 +2,7 @@
 
 - Each call is a branch, `t<turn>.<position>`: intent, the tool's own steps, outcome. The model's ids and arguments
   make no key.
-- A gate is code, before execution: a tool that needs a person waits for a decision about exactly the arguments shown.
+- Every call passes the gate (`workbench.agents.gate`) before it runs.
 - The intent is journaled before the tool runs. A call found with an intent and no outcome is run again only if its
   tool says that it may be; otherwise it is `interrupted`, and the model is told that it may or may not have happened.
 - Whatever comes of a call is an outcome, never the end of the run.
@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.execution import ASKS, Execution
+from workbench.agents.gate import INTENT, Gate, Permit
 from workbench.agents.inquiry import rests_at_a_question
 from workbench.agents.outcomes import error_of, outcome, told
-from workbench.agents.questions import tool_question
 from workbench.agents.schema import secret_names
 from workbench.errors import BadInput
 from workbench.models.messages import ToolResult
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
     from workbench.agents.studio import Assignment, Studio
     from workbench.agents.tools import Tool
     from workbench.durable.context import DurableContext
-    from workbench.durable.requests import Request
     from workbench.models.messages import Call
 
-__all__ = ["APPROVAL", "DEMAND", "DEMANDED", "INTENT", "OUTCOME", "ToolCalls", "branch_of"]
+__all__ = ["DEMAND", "OUTCOME", "ToolCalls", "branch_of"]
 
-APPROVAL, GATE, INTENT, OUTCOME = "@approval", "@gate", "@intent", "@outcome"
-DEMAND, DEMANDED = "@demand", "@demanded"  # a tool wants a person's yes, and the question whether there is one
+OUTCOME = "@outcome"
+DEMAND = "@demand"  # a tool that began wants a person's yes
 INTERRUPTED = "This call was interrupted. It may or may not have happened. Look before you repeat it, or ask."
 
 
@@ -64,6 +63,7 @@ class ToolCalls:
         self._studio = studio
         self._assignment = assignment
         self._agent = assignment.agent
+        self._gate = Gate(context, studio, assignment, moved)
         self._execution = Execution(context, studio, assignment, live, stopped=stopped, moved=moved, spending=spending)
         self._moved = moved
         self._spending = spending
@@ -107,25 +107,19 @@ class ToolCalls:
         if isinstance(checked, dict):  # what was begun by earlier code may have happened
             return await self._conclude(outcome("interrupted", content=INTERRUPTED) if INTENT in done else checked)
         tool, args = checked
-        note = ""
-        asked = await self._asks(tool, args, done)
-        if asked:
-            self._moved(branch, "waiting")
-            request = await self._context.ask(APPROVAL, self._question(branch, tool, args))
-            refusal = _refused(request)
-            if refusal is not None:
-                return await self._conclude(refusal)
-            args, note = _approved(request, args)
+        permit = await self._gate.permit(tool, args, branch, done)
+        if isinstance(permit, dict):
+            return await self._conclude(permit)
         if self._spending is not None:
             await self._spending.before_call(branch, self._moved)
         self._moved(branch, "running")
         if DEMAND not in done:
-            made = await self._begun(branch, tool, args, note, approved=asked)
+            made = await self._begun(branch, tool, permit)
             if made["status"] != ASKS:
                 return await self._conclude(made)
             reason = made["content"]
         else:
-            args = (await self._intent(tool, args))[0]["args"]
+            args = (await self._intent(tool, permit.args))[0]["args"]
             self._context.conclude()  # what the tool did before it asked is done, and is not done again
             reason = ""
         return await self._conclude(await self._demanded(branch, tool, args, reason))
@@ -133,24 +127,19 @@ class ToolCalls:
     async def _demanded(self, branch: str, tool: Tool, args: dict[str, Any], reason: str) -> dict[str, Any]:
         """The outcome of a call whose tool began, and then wanted a person's yes: it runs again once there is one."""
         reason = await self._context.step(DEMAND, _immediate(lambda: reason))
-        self._moved(branch, "waiting")
-        request = await self._context.ask(DEMANDED, self._question(branch, tool, args, reason))
-        refusal = _refused(request)
-        if refusal is not None:
-            return refusal
-        args, note = _approved(request, args)
+        permit = await self._gate.demand(tool, args, branch, reason)
+        if isinstance(permit, dict):
+            return permit
         self._moved(branch, "running")
         async with self._context.branch("approved"):
-            return await self._begun(branch, tool, args, note, approved=True)
+            return await self._begun(branch, tool, permit)
 
-    async def _begun(
-        self, branch: str, tool: Tool, args: dict[str, Any], note: str, *, approved: bool
-    ) -> dict[str, Any]:
+    async def _begun(self, branch: str, tool: Tool, permit: Permit) -> dict[str, Any]:
         """The outcome of a tool, its intent in the journal; one that was there before goes on if it may."""
-        intent, fresh = await self._intent(tool, args)
+        intent, fresh = await self._intent(tool, permit.args)
         if not fresh and not intent["again"] and not await rests_at_a_question(self._context, self._studio, branch):
-            return outcome("interrupted", content=INTERRUPTED, note=note)
-        return await self._execution.run(tool, intent["args"], branch, note=note, approved=approved)
+            return outcome("interrupted", content=INTERRUPTED, note=permit.note)
+        return await self._execution.run(tool, intent["args"], branch, note=permit.note, approved=permit.approved)
 
     async def _intent(self, tool: Tool, args: dict[str, Any]) -> tuple[dict[str, Any], bool]:
         """What is meant to be run, by the journal, and whether that is new there."""
@@ -185,27 +174,6 @@ class ToolCalls:
         recorded: dict[str, Any] = await self._context.step(OUTCOME, _immediate(lambda: outcome))
         return recorded
 
-    async def _asks(self, tool: Tool, args: dict[str, Any], done: frozenset[str]) -> bool:
-        """Whether a person decides: who was asked decides, what was begun goes on, else as the tool says now."""
-        was_asked = APPROVAL in done or self._context.was_asked(APPROVAL)
-        if GATE in done or not (isinstance(tool.approval, bool) or was_asked or INTENT in done):
-            needed = await self._context.step(GATE, _immediate(lambda: tool.needs_approval(args)))
-        else:
-            needed = tool.approval is True and INTENT not in done
-        return was_asked or bool(needed)
-
-    def _question(self, branch: str, tool: Tool, args: dict[str, Any], reason: str = "") -> dict[str, Any]:
-        return tool_question(
-            tool,
-            args,
-            run=self._assignment.run,
-            agent=self._agent.name,
-            call=branch,
-            chain=self._assignment.chain,
-            message=reason,
-            expires_at=None if tool.expires is None else self._studio.clock.now() + tool.expires,
-        )
-
 
 def _immediate(function: Callable[[], Any]) -> Callable[[], Any]:
     """A step function that runs on the loop: it computes nothing that takes time."""
@@ -214,31 +182,3 @@ def _immediate(function: Callable[[], Any]) -> Callable[[], Any]:
         return function()
 
     return run
-
-
-def _refused(request: Request) -> dict[str, Any] | None:
-    """The outcome of a call that a decision kept from running, or None when it may run."""
-    decision = request.decision or {}
-    reason = decision.get("reason")
-    match request.status:
-        case "approved" | "edited":
-            return None
-        case "answered":
-            return outcome("success", content=decision.get("value"), note=f"answered by {decision.get('by')}")
-        case "rejected":
-            words = "A person declined this call" + (f": {reason}" if reason else ".")
-            return outcome(
-                "denied", content=words, note=f"rejected by {decision.get('by')}" + (f": {reason}" if reason else "")
-            )
-        case "expired":
-            return outcome("denied", content="No decision in time. Nothing was done.", note="no decision in time")
-        case other:
-            return outcome("denied", content=f"The request was {other}. Nothing was done.", note=other)
-
-
-def _approved(request: Request, asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    decision = request.decision or {}
-    if request.status == "edited":
-        args = decision["args"]
-        return args, f"A person changed the arguments from {asked!r} to {args!r}."
-    return asked, f"approved by {decision.get('by')}"

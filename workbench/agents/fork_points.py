@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.agents.budget_spending import SPENT
-from workbench.agents.calls import INTENT, OUTCOME, branch_of
+from workbench.agents.calls import OUTCOME, branch_of
+from workbench.agents.gate import INTENT
 from workbench.agents.loop import TURN
 from workbench.durable.keys import step_key
 from workbench.durable.steps import MARKS, Address, inside_path

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.agents.calls import INTENT, OUTCOME, branch_of
+from workbench.agents.calls import OUTCOME, branch_of
 from workbench.agents.facts import call_of
+from workbench.agents.gate import INTENT
 from workbench.durable.keys import step_key
 from workbench.plain import decode
 

@@ -16,7 +16,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.approvals import Approval, approval_view
+from workbench.agents.approval import Approval, approval_view
 from workbench.agents.as_test import source_of_test, write_test
 from workbench.agents.budget_process import account_state
 from workbench.agents.budgets import Account
@@ -566,7 +566,7 @@ class Run(Shown):
                 await self.recover()
             case "cancel":
                 return {"status": await self.cancel()}
-            case "approve" | "edit" | "reject" | "answer" | "dismiss":
+            case "approve" | "edit" | "reject" | "answer" | "dismiss" | "always":
                 return await self._runtime.decide(name, args)
             case "extend":
                 return {"extended": await self.extend(**args), "status": self.status}

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.approvals import approval_view
-from workbench.agents.calls import INTENT, OUTCOME, branch_of
+from workbench.agents.approval import approval_view
+from workbench.agents.calls import OUTCOME, branch_of
 from workbench.agents.facts import call_of
+from workbench.agents.gate import INTENT
 from workbench.durable.keys import step_key
 from workbench.plain import decode
 

@@ -27,6 +27,7 @@ __all__ = [
     "ProcessView",
     "RecoveryGroup",
     "RecoveryPart",
+    "RuleView",
     "RunView",
     "Span",
     "StepRow",
@@ -145,18 +146,39 @@ class ApprovalView(TypedDict):
     chain: list[str]  # who asked whom, then the tool: supervisor, writer, send_mail
     tool: str
     call: str  # the id of the CallRow
-    sentence: str  # what it will do, from the tool's description and arguments
+    turn: int
+    position: int  # among the calls of the turn
+    asks: str  # tool_call: may it run? input_required: what is the value?
+    sentence: str  # what it will do, from the tool's description and arguments; or the question
     act: str  # "Changes data." or "Reads only."
+    risk: str  # read_only, changes, destructive; none for a question
+    message: str  # why a person is asked, where a rule of the policy or an edit that failed says so
     args: dict[str, Any]
-    schema: dict[str, Any]  # JSON schema of the arguments
+    digest: str  # of the arguments; a decision about others is refused
+    schema: dict[str, Any]  # JSON schema of the arguments, or of the value that is asked for
     asked_at: float
     expires_at: float | None
+    on_expiry: str  # deny: the model is told that no decision came in time
     status: str
-    decided_by: str | None
+    decided_by: str | None  # who by name, "rule" or "timeout"
     via: str | None
+    rule_id: str | None  # the rule of the policy that decided
     reason: str | None
     decided_at: float | None
     effective_args: dict[str, Any] | None
+    value: Any  # what was answered
+    actions: list[Action]
+
+
+class RuleView(TypedDict):
+    """A rule that a person wrote and that is in force. `scope` is run, session or notebook."""
+
+    id: str
+    sentence: str
+    action: str
+    scope: str
+    by: str
+    at: float
     actions: list[Action]
 
 
@@ -256,6 +278,7 @@ class ApprovalsView(TypedDict):
     pending: list[ApprovalView]
     decided: list[ApprovalView]
     decided_total: int
+    rules: list[RuleView]
     now_line: NowLine
     actions: list[Action]
 

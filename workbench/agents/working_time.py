@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.agents.calls import INTENT, OUTCOME
+from workbench.agents.calls import OUTCOME
+from workbench.agents.gate import INTENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

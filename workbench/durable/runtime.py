@@ -84,6 +84,8 @@ class Runtime:
         self.blocked = Blocked()
         self.drifts = Drifts(store, clock)
         self.changes = Changes()
+        self.looks: list[Callable[[], Awaitable[None]]] = []
+        """What looks at the store as well once another host wrote."""
         self.decide: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]] = _undecided
         self._handles: MutableMapping[str, DurableProcess] = WeakValueDictionary()
         self.closed = False
@@ -335,6 +337,8 @@ class Runtime:
             self.home.start(self._carry_out(ask), name=f"kill {ask.key}")
         await self.requests.refresh()
         await self._see_choices()
+        for look in self.looks:
+            await look()
         for followed in list(self.following.values()):
             await followed.refresh()
         self.changes.tell()
