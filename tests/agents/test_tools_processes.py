@@ -99,6 +99,27 @@ async def test_what_the_model_says_becomes_the_message(
     assert row["result"] == {"typed": "a 3", "search": ["a 1"], "shelf": "a is on A"}[given.name]
 
 
+async def test_newer_code_of_a_process_is_not_undone_by_a_tool_of_the_older(room: House) -> None:
+    def library(version: int) -> Any:
+        @process(name="library")
+        async def body(ctx):
+            yield version
+            async for message in ctx:
+                match message:
+                    case Call(_, reply):
+                        reply(version)
+
+        return body
+
+    agent = clerk(call("library", message=1), call("library", message=2), "Done.", tools=[library(1)])
+    bench = await room.open(agent)
+    bench.add(library(2))
+    run = bench.run(agent, "Ask")
+    await run
+
+    assert [row["result"] for row in calls(run)] == [2, 2]
+
+
 async def test_a_definition_alone_is_a_tool(room: House) -> None:
     agent = clerk(call("typed", text="x", limit=1), "Done.", tools=[typed])
     bench = await room.open(agent)

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from workbench import ToolContext, tool
 from workbench.agents import run as run_module
-from workbench.agents.live import LINES
 from workbench.agents.printed import LENGTH
+from workbench.agents.progress import LINES
 from workbench.errors import Disposed, Fenced
 from workbench.models.script import call
 
@@ -102,6 +102,24 @@ async def test_progress_is_seen_before_the_next_item_comes(room: House) -> None:
     go.set()
 
     assert await run == "Done."
+
+
+async def test_a_flood_of_lines_wakes_the_loop_a_few_times(room: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flood() -> Iterator[str]:
+        for number in range(20_000):
+            print(number)
+            yield str(number)
+
+    bench = await room.open(agent := clerk(call("flood"), "Done.", tools=[flood]))
+    hops, hop = [], bench._runtime.home.hop
+    monkeypatch.setattr(bench._runtime.home, "hop", lambda *what: hops.append(what) or hop(*what))
+    run = bench.run(agent, "Flood")
+    await run
+
+    (row,) = calls(run)
+    assert (row["progress"][0], len(row["progress"])) == ("… 19801 earlier lines were cut …", LINES)
+    assert (row["progress"][-1], row["result"]) == ("19999", "19999")
+    assert len(hops) < 5_000
 
 
 async def test_a_generator_that_fails_or_is_cancelled_is_closed(room: House) -> None:

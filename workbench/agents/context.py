@@ -172,7 +172,11 @@ class ToolContext:
             raise StepMisuse(f"{what} from a plain tool; write the tool as async def to wait for it", name=name)
 
     def lookup(self, definition: Definition | str, /, **args: Any) -> Any:
-        """The process of these arguments on the bench of the run, got or begun. Raises: NoCode, BadInput."""
+        """The process of these arguments on the bench of the run, got or begun.
+
+        Raises: StepMisuse from a plain tool, NoCode, BadInput.
+        """
+        self._must_be_async("a process is looked up", "lookup")
         return self._directory.lookup(definition, args, take=False)
 
     def call(self, name: str, handle: Handle, message: Any, *, id: str | None = None) -> Awaitable[Any]:
@@ -194,8 +198,4 @@ class ToolContext:
 
     def progress(self, text: str) -> None:
         """Show a line of progress; from any thread."""
-        line = str(text)
-        if self._home.here:
-            self._progress(line)
-        else:
-            self._home.hop(self._progress, line)
+        self._progress(str(text))

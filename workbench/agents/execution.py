@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -21,6 +20,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from workbench.agents.context import ToolContext
 from workbench.agents.delegation import Delegation
 from workbench.agents.inquiry import Inquiry
+from workbench.agents.live import Nudge
 from workbench.agents.outcomes import error_of, outcome, raised
 from workbench.agents.printed import Printed, printing
 from workbench.agents.streams import drained, drained_async
@@ -76,6 +76,7 @@ class Execution:
         self._studio = studio
         self._assignment = assignment
         self._live = live
+        self._nudge = Nudge(studio.home, live.changes)
         self._stopped = stopped
         self._moved = moved
         self._spending = spending
@@ -88,12 +89,12 @@ class Execution:
         Its status is `ASKS`, and its content the reason, when the tool wants such a yes first. Raises: CancelledError
         and the signals of its run.
         """
-        printed = self._live.printed[branch] = Printed(lambda: self._studio.home.hop(self._live.changes.tell))
+        printed = self._live.printed[branch] = Printed(self._nudge)
         delegation = self._delegation(branch)
         made = await self._ran(_Call(tool, args, branch, note, approved), printed, delegation)
         if delegation.handed is not None and made["status"] == "success":
             made["handed"] = delegation.handed
-        made["progress"] = self._live.progress.get(branch, [])
+        made["progress"] = self._live.said(branch).lines
         if text := printed.text:
             made["stdout"] = text
         return made
@@ -132,10 +133,10 @@ class Execution:
         ledger, branch = self._context.ledger, call.branch
         return ToolContext(
             self._context,
-            call_id=f"{ledger.key}#{ledger.seq}#{branch}",
+            call_id=f"{ledger.key}#{ledger.origin}#{branch}",
             approved=call.approved,
             cancelled=self._stopped,
-            progress=lambda line: self._live.say(branch, line),
+            progress=self._say(branch),
             principal=self._assignment.principal,
             conversation=self._assignment.conversation,
             home=self._studio.home,
@@ -145,15 +146,25 @@ class Execution:
             inquiry=Inquiry(self._context, self._assignment, branch, call.tool.name, moved=self._moved, limit=limit),
         )
 
+    def _say(self, branch: str) -> Callable[[str], None]:
+        """How a call adds a line of progress, from any thread."""
+        said, nudge = self._live.said(branch), self._nudge
+
+        def say(line: str) -> None:
+            said.say(line)
+            nudge()
+
+        return say
+
     async def _value(self, tool: Tool, bound: Callable[[], Any], branch: str, printed: Printed) -> Any:
         """What the tool gives, on the loop or through a thread; a stream of it read to its end."""
-        home, live = self._studio.home, self._live
+        home, live, say = self._studio.home, self._live, self._say(branch)
 
         def in_its_thread() -> Any:
             with printing(printed):
                 value = bound()
                 if inspect.isgenerator(value):
-                    return drained(value, lambda line: home.hop(live.say, branch, line), self._stopped.is_set)
+                    return drained(value, say, self._stopped.is_set)
                 return value
 
         def entered(thread: Future[Any]) -> None:
@@ -163,13 +174,13 @@ class Execution:
 
         if not tool.is_async:
             value = await in_thread(in_its_thread, (), tool.name, self._context.pool, entered)
-            return await drained_async(value, partial(live.say, branch)) if inspect.isasyncgen(value) else value
+            return await drained_async(value, say) if inspect.isasyncgen(value) else value
         live.at_work[printed] = tool.name
         try:
             with printing(printed):
                 value = bound()
                 if inspect.isasyncgen(value):
-                    return await drained_async(value, partial(live.say, branch))
+                    return await drained_async(value, say)
                 return await value if inspect.isawaitable(value) else value
         finally:
             live.at_work.pop(printed, None)

@@ -99,6 +99,11 @@ class Facts:
         return next(iter(self.stops.values()), None)
 
     @property
+    def origin(self) -> int:
+        """The number that its message had when it was first delivered, under which its keys are."""
+        return next((int(record.payload) for record in self.records if record.kind == "requeued"), self.seq)
+
+    @property
     def epoch(self) -> int:
         """The newest life."""
         return max((life.epoch for life in self.lives), default=0)

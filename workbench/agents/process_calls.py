@@ -66,7 +66,8 @@ def caller_of(
     async def call(**values: Any) -> Any:
         context: ToolContext = values.pop(CONTEXT)
         where = {place.name: values.pop(place.name) for place in places if place.name in values}
-        handle = context.lookup(process, **args, **where) if isinstance(process, Definition) else process
+        # by its name, for the bench may know newer code of it
+        handle = context.lookup(process.name, **args, **where) if isinstance(process, Definition) else process
         sent = made(values)
         return await context.call(called, handle, _plain(sent) if plain else sent, id=context.call_id)
 

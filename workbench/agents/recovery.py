@@ -93,7 +93,7 @@ def _call(facts: Facts, branch: str, tool: str, groups: dict[str, list[RecoveryP
 def _again(facts: Facts, branch: str, tool: str) -> RecoveryPart:
     cut = min((at for at in facts.cut if call_of(at.branch) == branch and not at.name.startswith("@")), default=None)
     if cut is not None:
-        key = step_key(facts.key, facts.seq, cut.branch, cut.name, cut.occurrence)
+        key = step_key(facts.key, facts.origin, cut.branch, cut.name, cut.occurrence)
         return {
             "part": f"{tool} step {cut.name}",
             "has": "started, no result",

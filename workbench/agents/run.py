@@ -508,7 +508,7 @@ class Run(Shown):
             requests=[r for r in self._runtime.requests.known() if r.key == self.key and is_of_a_tool(r)],
             text=self.live.text if alive else {},
             turn_began=self.live.began,
-            progress=self.live.progress,
+            progress={branch: said.lines for branch, said in self.live.progress.items()},
             printed={branch: printed.text for branch, printed in self.live.printed.items()},
             at_work=self.at_work,
             cut=self._cut,

@@ -187,12 +187,14 @@ class Tool:
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(function: Callable[..., Any] | Definition | Handle, /) -> Tool: ...
 
 
 @overload
 def tool(
     *,
+    message: Any = ...,
+    args: Mapping[str, Any] | None = ...,
     read_only: bool = ...,
     idempotent: bool = ...,
     approval: Approval = ...,
@@ -202,11 +204,11 @@ def tool(
     name: str | None = ...,
     description: str | None = ...,
     timeout: float | None = ...,
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> Callable[[Callable[..., Any] | Definition | Handle], Tool]: ...
 
 
-def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Make a function a tool: `@tool`, or `@tool(read_only=True, …)` with the options of `as_tool`."""
+def tool(function: Callable[..., Any] | Definition | Handle | None = None, /, **options: Any) -> Any:
+    """Make a function or a process a tool: `@tool`, or `@tool(read_only=True, …)` with the options of `as_tool`."""
     if function is not None:
         return as_tool(function)
     return lambda function: as_tool(function, **options)

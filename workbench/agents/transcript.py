@@ -110,7 +110,7 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
         "tool": call.tool,
         "args": args if args is not None else {"": call.raw},
         "secret": meant.get("secret", []),
-        "call_id": f"{facts.key}#{facts.seq}#{branch}",
+        "call_id": f"{facts.key}#{facts.origin}#{branch}",
         "status": status,
         "note": _note(facts, branch, status, result),
         "steps": _steps(facts, branch, records),
@@ -229,7 +229,7 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
         made.append(
             {
                 "name": _step_name(branch, record.branch, record.name),
-                "key": step_key(facts.key, facts.seq, record.branch, record.name, record.occurrence),
+                "key": step_key(facts.key, facts.origin, record.branch, record.name, record.occurrence),
                 "status": "failed" if record.kind == "failure" else "success",
                 "replayed": facts.replayed(record),
                 "ran_again": again,
@@ -242,7 +242,7 @@ def _steps(facts: Facts, branch: str, records: list[StepRecord]) -> list[StepRow
             made.append(
                 {
                     "name": _step_name(branch, address.branch, address.name),
-                    "key": step_key(facts.key, facts.seq, address.branch, address.name, address.occurrence),
+                    "key": step_key(facts.key, facts.origin, address.branch, address.name, address.occurrence),
                     "status": "running",
                     "replayed": False,
                     "ran_again": epoch > 0 and facts.epoch > epoch,
