@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
 from workbench.agents.budget import Budget
+from workbench.agents.compare import compare
+from workbench.agents.evaluation import begin_evaluation
 from workbench.agents.runs import Runs
 from workbench.door import Doors, Limits, Publication
 from workbench.durable.arrivals import Arrivals
@@ -44,11 +46,13 @@ from workbench.store.opening import store_for
 from workbench.table import in_html
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from workbench.agents.budgets import Account
+    from workbench.agents.compare import Comparison
     from workbench.agents.context import Principal
+    from workbench.agents.evaluation import Evaluation
     from workbench.agents.policy import Policy
     from workbench.agents.run import Run
     from workbench.clock import Clock
@@ -180,6 +184,33 @@ class Workbench:
         return self.runs.start(
             self._agent(agent), request, id=id, conversation=conversation, principal=principal, budget=budget
         )
+
+    def evaluate(
+        self,
+        agent: Agent | str,
+        cases: Iterable[Any],
+        score: Any = None,
+        *,
+        repeats: int = 1,
+        at_once: int = 4,
+        id: str | None = None,
+    ) -> Evaluation:
+        """Run an agent on every case, `repeats` times each and `at_once` at a time; await it for a table of scores.
+
+        A case is a text, or a dict with a `request` and whatever else a score function wants (`expected`, `name`).
+        `score` is a function of a `Result`, plain or async, a list of them or a dict with names; each gives a number
+        or a truth value. Durable: with an `id`, the same call after a crash goes on where it was, and what has finished
+        is neither run nor scored again. Raises: BadInput, NotPlain, NoCode, CallConflict when the id is another one.
+        """
+        self._check_open()
+        return begin_evaluation(
+            self._runtime, self.runs, self._agent(agent), cases, score, repeats=repeats, at_once=at_once, id=id
+        )
+
+    def compare(self, a: Run | str, b: Run | str) -> Comparison:
+        """Two runs, or those of these ids, beside each other. Raises: BadInput, NoCode."""
+        self._check_open()
+        return compare(*(self.runs[run] if isinstance(run, str) else run for run in (a, b)))
 
     @overload
     def lookup(self, definition: DurableDefinition, /, *, take: bool = ..., **args: Any) -> DurableProcess: ...

@@ -132,6 +132,8 @@ class Prefix:
     def _is_before(self, record: StepRecord, point: Point, last: int) -> bool:
         if record.branch == "":
             return record.position <= last
+        if judged := _JUDGED.fullmatch(record.branch):
+            return int(judged[1]) <= point.turns
         place = call_place(record.branch)
         return place is not None and (
             place[0] < point.turns or (place[0] == point.turns and place[1] not in point.again)
