@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -121,9 +122,7 @@ def _of_openai(thing: Any) -> Tool:
 
     async def ask(values: dict[str, Any], ctx: ToolContext) -> Any:
         text = json.dumps(values)
-        about = SimpleNamespace(
-            context=None, tool_name=thing.name, tool_call_id=ctx.call_id, tool_arguments=text, usage=None
-        )
+        about = _openai_context(thing, ctx.call_id, text)
         if callable(needs) and not ctx.approved and await _wants_a_yes(needs, about, values, ctx.call_id):
             raise NeedsApproval("")
         result = thing.on_invoke_tool(about, text)
@@ -137,6 +136,13 @@ def _of_openai(thing: Any) -> Tool:
         approval=not callable(needs) and needs is not False,
         timeout=getattr(thing, "timeout_seconds", None),
     )
+
+
+def _openai_context(thing: Any, call_id: str, text: str) -> Any:
+    """What such a tool is told of its call: the SDK's own context, which came with the tool, else a likeness of it."""
+    home = sys.modules.get(f"{type(thing).__module__.rpartition('.')[0]}.tool_context")
+    made = getattr(home, "ToolContext", SimpleNamespace)
+    return made(context=None, tool_name=thing.name, tool_call_id=call_id, tool_arguments=text)
 
 
 async def _wants_a_yes(needs: Callable[..., Any], about: Any, values: dict[str, Any], call_id: str) -> bool:
