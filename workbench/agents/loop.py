@@ -21,6 +21,7 @@ from workbench.agents.budget_spending import Spending
 from workbench.agents.calls import ToolCalls
 from workbench.agents.context import Stopped
 from workbench.agents.delegation import end_children
+from workbench.agents.direct import DIRECT, asked_directly, given_directly
 from workbench.agents.instructions import instructions_of
 from workbench.agents.kin import stages_taken
 from workbench.agents.usage import no_usage, with_turn
@@ -85,7 +86,7 @@ class Loop:
         try:
             self._show()
             await self._context.caught_up()  # a cancel that was sent before strikes here, before anything begins
-            self._state["output"] = await self._converse()
+            self._state["output"] = await self._answer()
             self._state["status"] = "completed"
         except (asyncio.CancelledError, Exception) as error:
             if self._cancelled_by is not None and not self._context.cancelled.is_set():
@@ -106,6 +107,20 @@ class Loop:
         self._state["text"] = ""
         self._state["ended_at"] = self._studio.clock.now()
         return dict(self._state)
+
+    async def _answer(self) -> Any:
+        if (call := self._assignment.message.get(DIRECT)) is None:
+            return await self._converse()
+        self._appoint(self._agent)
+        self._state["turn"] = 1
+
+        async def ask() -> dict[str, Any]:
+            return asked_directly(call).to_plain()
+
+        turn = Turn.from_plain(await self._context.step(TURN, ask))
+        self._count(turn)
+        [result] = await self._calls.carry_out(1, turn.calls)
+        return given_directly(result)
 
     async def _converse(self) -> Any:
         """The output, as it is kept: a text, or plain data that the agent's output is read from."""
@@ -135,6 +150,13 @@ class Loop:
 
     async def _take_up(self, agent: Agent, request: str, after: int) -> list[dict[str, Any]]:
         """Let `agent` go on after the turn `after`; gives the history that it begins with."""
+        about = self._appoint(agent)
+        begun = any(each.name == TURN and each.occurrence >= after for each in self._context.ledger.recorded(""))
+        self._instructions = await instructions_of(self._context, about, request, begun=begun)
+        return [user_message(request)]
+
+    def _appoint(self, agent: Agent) -> Assignment:
+        """Have what the run does done by `agent`; gives what it is about from here on."""
         self._agent = agent
         self._assignment = about = replace(self._assignment, agent=agent)
         self._live.way = stages_taken(self._context.ledger.records, agent.name)
@@ -150,9 +172,7 @@ class Loop:
             moved=self._moved,
             spending=self._spending,
         )
-        begun = any(each.name == TURN and each.occurrence >= after for each in self._context.ledger.recorded(""))
-        self._instructions = await instructions_of(self._context, about, request, begun=begun)
-        return [user_message(request)]
+        return about
 
     async def _hand_over(self, name: str, message: str, after: int) -> list[dict[str, Any]]:
         """Let another agent go on with a message. Raises: NoCode when it is not here any more."""

@@ -20,6 +20,7 @@ from workbench.agents.approval import Approval, approval_view
 from workbench.agents.as_test import source_of_test, write_test
 from workbench.agents.budget_process import account_state
 from workbench.agents.budgets import Account
+from workbench.agents.context import Principal
 from workbench.agents.facts import Facts
 from workbench.agents.forking import fork_words, forked_from
 from workbench.agents.kin import kin
@@ -158,6 +159,18 @@ class Run(Shown):
         """The id of the run that asked for this one; None for one that a person, a door or a schedule began."""
         parent = self._message().get("parent")
         return parent["run"] if type(parent) is dict else None
+
+    @property
+    def principal(self) -> Principal:
+        """Who asked for it: you in a notebook, or a caller of a door."""
+        who = self._message().get("principal")
+        return Principal(**who) if type(who) is dict and who.keys() == {"name", "channel"} else Principal()
+
+    @property
+    def asked_at(self) -> float:
+        """The instant at which it was asked for; 0 while nobody has its first message."""
+        at = self._message().get("at")
+        return at if type(at) is float else 0.0
 
     @property
     def children(self) -> list[Run]:

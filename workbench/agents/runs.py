@@ -23,6 +23,7 @@ from workbench.agents.stored import AGENT, run_key
 from workbench.agents.studio import Assignment, Studio
 from workbench.durable.definition import DurableDefinition
 from workbench.errors import BadInput, CallConflict, NoCode
+from workbench.events import Changes
 from workbench.given import named
 from workbench.plain import decode, encode
 from workbench.process.calls import Call
@@ -58,6 +59,8 @@ class Runs:
         self._runtime = runtime
         self._agents = agents
         self._runs: MutableMapping[str, Run] = WeakValueDictionary()
+        self.known = Changes()
+        """Told when agents are added or replaced."""
         runtime.schedules.kinds[SCHEDULED] = self._scheduled
 
     def add(self, agent: Agent) -> None:
@@ -68,6 +71,7 @@ class Runs:
                     self.studio.directory.add(tool.definition)
             self._agents[one.name] = one
             self._runtime.add(self._definition(one.name))
+        self.known.tell()
 
     def start(
         self,
@@ -80,12 +84,13 @@ class Runs:
         parent: dict[str, Any] | None = None,
         budget: Budget | Mapping[str, Any] | None = None,
         governed_by: Governs | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> Run:
         """A run of `agent` for `request`; its first message is committed when this returns.
 
         `id` makes it idempotent. `parent` is the call that asks: `{"run", "call", "chain"}`. `budget` is what it may
         use, itself and the runs that it begins; `governed_by` are the accounts that govern the run that begins this
-        one. Raises: BadInput, CallConflict when the id is another run.
+        one. `more` are further fields of its first message. Raises: BadInput, CallConflict when the id is another run.
         """
         _check_request(request)
         if id is not None and (type(id) is not str or not id):
@@ -101,7 +106,7 @@ class Runs:
         if known is not None:
             return known
         governs = self.studio.budgets.governing(run_key(name), budget, governed_by)
-        self._post(name, agent, request, conversation, principal, parent, governs)
+        self._post(name, agent, request, conversation, principal, parent, governs, more)
         run = self._run(name, agent.name)
         if self._runtime.worker:
             run.process.start()
@@ -154,9 +159,10 @@ class Runs:
         principal: Principal | None,
         parent: dict[str, Any] | None,
         governs: Governs,
+        more: Mapping[str, Any] | None,
     ) -> None:
         now = self._runtime.clock.now()
-        post = _first_post(id, agent.name, request, now, conversation, principal, parent, governs)
+        post = _first_post(id, agent.name, request, now, conversation, principal, parent, governs, more)
         self._runtime.store.post_now(
             post.key, post.message, id=post.id, wake=now, definition=post.definition, args=post.args
         )
@@ -269,6 +275,7 @@ def _first_post(
     principal: Principal | None = None,
     parent: dict[str, Any] | None = None,
     governs: Governs | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Firing:
     """The message that makes a run."""
     who = principal or Principal()
@@ -279,6 +286,7 @@ def _first_post(
         message["parent"] = parent
     if governs:
         message["budget"] = governs
+    message.update(more or {})
     return Firing(run_key(id), encode(message, "request"), FIRST, f"{AGENT}{agent}", encode({"id": id}))
 
 

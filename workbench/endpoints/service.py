@@ -89,6 +89,10 @@ class Reception:
         """What a coroutine function gives on the bench's loop; a cancel here is one there. Raises: what it raises."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(function(*args), self._home.loop))
 
+    def leave_at_home(self, function: Callable[..., Coroutine[Any, Any, object]], *args: Any) -> None:
+        """Have a coroutine function done on the bench's loop, whoever still waits; a failure of it is logged."""
+        self._home.hop(lambda: self._home.start(function(*args), name=function.__name__))
+
     def tell_home(self, function: Callable[..., object], *args: object) -> None:
         """Call a function on the bench's loop soon."""
         self._home.hop(function, *args)

@@ -1,0 +1,194 @@
+"""Errands: what a caller has done at the bench, as runs of its own. All of it happens on the bench's loop.
+
+- Whatever a caller begins is a durable run with the caller as its principal; it goes on without the request.
+- A caller sees, follows and cancels its own runs; of all others it hears what it hears of none at all.
+- What goes wrong inside is told by the run's id, not in its words, unless the words were meant for whoever calls.
+
+Source: ENDPOINTS 1.7 and 5, DESIGN 2. Knows no protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from workbench.agents.direct import direct, words_of
+from workbench.agents.questions import asked_through
+from workbench.durable.requests import PENDING
+from workbench.errors import NoCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from workbench.agents.run import Run
+    from workbench.agents.tools import Tool
+    from workbench.bench import Workbench
+    from workbench.endpoints.callers import Caller
+
+__all__ = ["Errands", "Standing"]
+
+MEANT = frozenset(("BadArguments", "BadInput", "ToolArgumentsInvalid", "NotAnswered", "NoCode", "UnknownTool"))
+"""The errors whose words are for who called: what was handed over could not be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a run stands, as its caller may know it. `words` say why it failed, or what it waits for."""
+
+    run: str
+    agent: str
+    status: Literal["working", "waiting", "completed", "failed", "cancelled"]
+    output: Any
+    words: str
+    began: float
+    changed: float
+
+    @property
+    def over(self) -> bool:
+        """Whether it has come to its end."""
+        return self.status in ("completed", "failed", "cancelled")
+
+    def to_plain(self) -> dict[str, Any]:
+        """As a caller reads it."""
+        plain: dict[str, Any] = {"run": self.run, "status": self.status}
+        if self.status == "completed":
+            plain["output"] = self.output
+        if self.words:
+            plain["note"] = self.words
+        return plain
+
+
+class Errands:
+    """What the callers of one door have done at a bench. `declines`: nobody is asked on their behalf."""
+
+    def __init__(self, bench: Workbench, *, declines: bool) -> None:
+        self._bench = bench
+        self._more = {"approvals": "decline"} if declines else {}
+
+    async def ask(self, caller: Caller, agent: str, message: str, conversation: str | None = None) -> str:
+        """Begin a run of an agent; gives its id. A conversation is the caller's own, whatever it calls it."""
+        return self._begun(caller, agent, message, conversation, self._more)
+
+    async def call(self, caller: Caller, agent: str, tool: Tool, args: Mapping[str, Any]) -> str:
+        """Begin a run that is one call of a tool; gives its id. Raises: ToolArgumentsInvalid before anything begins."""
+        tool.validate(args)
+        words = words_of(tool.name, args)
+        return self._begun(caller, agent, words, None, {**self._more, **direct(tool.name, args)})
+
+    async def wait(self, caller: Caller, id: str, seconds: float | None, tell: Callable[[str], None]) -> Standing:
+        """How a run stands once it is over, or after `seconds`; `tell` hears its lines of progress.
+
+        Raises: NoCode for a run that is not the caller's.
+        """
+        run, changed = self._own(caller, id), asyncio.Event()
+        stop = run.subscribe(changed.set)
+        lines = _Lines(run, tell)
+        try:
+            async with asyncio.timeout(seconds):
+                while not (standing := self._standing(run)).over:
+                    lines.tell_new(standing)
+                    await changed.wait()
+                    changed.clear()
+        except TimeoutError:
+            standing = self._standing(run)
+        finally:
+            stop()
+        lines.tell_new(standing)
+        return standing
+
+    async def standing(self, caller: Caller, id: str) -> Standing:
+        """How a run stands now. Raises: NoCode for a run that is not the caller's."""
+        return self._standing(self._own(caller, id))
+
+    async def cancel(self, caller: Caller, id: str) -> Standing:
+        """Cancel a run; gives how it ended, which may be an earlier end. Raises: NoCode, RunError."""
+        run = self._own(caller, id)
+        if not self._standing(run).over:
+            await run.cancel(by=str(caller))
+        return self._standing(run)
+
+    async def runs(self, caller: Caller) -> list[Standing]:
+        """The caller's runs, the newest first."""
+        mine = [run for run in self._bench.runs if self._is_of(run, caller) and run.parent is None]
+        return [self._standing(run) for run in reversed(mine)]
+
+    async def journal(self, caller: Caller, id: str) -> list[dict[str, Any]]:
+        """Every message, step and state of a run. Raises: NoCode for a run that is not the caller's."""
+        return [dict(row) for row in self._bench.journal(self._own(caller, id).key)]
+
+    def _begun(self, caller: Caller, agent: str, words: str, conversation: str | None, more: Mapping[str, Any]) -> str:
+        if agent not in self._bench.agents:
+            raise NoCode(f"no agent {agent!r} here", name=agent)
+        run = self._bench.runs.start(
+            self._bench.agents[agent],
+            words,
+            id=f"{caller.channel}-{secrets.token_hex(6)}",
+            conversation=None if conversation is None else f"{caller}/{agent}/{conversation}",
+            principal=caller.principal,
+            more=more,
+        )
+        return run.id
+
+    def _own(self, caller: Caller, id: str) -> Run:
+        if id in self._bench.runs and self._is_of(run := self._bench.runs[id], caller):
+            return run
+        raise NoCode(f"no run {id!r}", name=id)
+
+    def _is_of(self, run: Run, caller: Caller) -> bool:
+        return run.principal == caller.principal
+
+    def _standing(self, run: Run) -> Standing:
+        state = run.state
+        status: Any = state["status"]
+        words = ""
+        if not run.ended and status in ("completed", "failed", "cancelled"):
+            status = "working"  # it has come to its end, and the journal does not have it yet
+        elif status == "failed":
+            words = _failure(run.id, state["error"] or {})
+        elif status == "cancelled":
+            words = f"cancelled by {state.get('cancelled_by') or 'someone'}"
+        elif self._waits_for_a_person(run.id):
+            status, words = "waiting", "it waits for a person at the bench"
+        elif not run.ended and not run.alive:
+            status, words = "waiting", "it was cut off, and goes on when somebody at the bench recovers it"
+        elif status == "waiting":
+            words = "it waits for more to spend"
+        elif status != "completed":
+            status = "working"
+        began = run.asked_at
+        return Standing(run.id, run.agent, status, state["output"], words, began, state["ended_at"] or began)
+
+    def _waits_for_a_person(self, id: str) -> bool:
+        requests = self._bench.runs.studio.requests.known()
+        return any(request.status == PENDING and asked_through(request, id) for request in requests)
+
+
+class _Lines:
+    """The lines of progress of a run that were told."""
+
+    def __init__(self, run: Run, tell: Callable[[str], None]) -> None:
+        self._run = run
+        self._tell = tell
+        self._told: dict[str, int] = {}
+        self._words = ""
+
+    def tell_new(self, standing: Standing) -> None:
+        """Tell those that were not told yet, and what it waits for when that is new."""
+        for branch, lines in self._run.live.progress.items():
+            for line in lines[self._told.get(branch, 0) :]:
+                self._tell(line)
+            self._told[branch] = len(lines)
+        if standing.status == "waiting" and standing.words != self._words:
+            self._tell(standing.words)
+        self._words = standing.words
+
+
+def _failure(id: str, error: Mapping[str, Any]) -> str:
+    """Why a run failed, as its caller may know it."""
+    if error.get("type") in MEANT:
+        return str(error.get("message", ""))
+    if error.get("type") in ("denied", "interrupted", "retried"):
+        return str(error.get("message", ""))
+    return f"it failed; who runs this bench finds the reason in run {id}"
