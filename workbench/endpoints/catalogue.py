@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from workbench.errors import BadInput
 
@@ -24,9 +24,42 @@ if TYPE_CHECKING:
     from workbench.agents.tools import Tool
     from workbench.bench import Workbench
 
-__all__ = ["ANSWERING", "Catalogue", "Offer", "catalogue_of", "offered_name"]
+__all__ = ["ANSWERING", "Asking", "Catalogue", "Offer", "catalogue_of", "offered_name"]
 
 LONGEST = 64
+WAIT = 45.0
+"""Seconds that an answer is waited for when the caller does not say."""
+ANSWERING: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "run": {"type": "string"},
+        "status": {"enum": ["completed", "working", "waiting", "failed", "cancelled"]},
+        "output": {},
+        "note": {"type": "string"},
+    },
+    "required": ["run", "status"],
+}
+"""The schema of what a caller hears of a run."""
+
+
+class Asking(BaseModel):
+    """What an agent is asked with."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, title="Asking")
+
+    message: str = Field(min_length=1, description="What to do or to answer, in words.")
+    conversation: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="A name that you choose; asking again under it continues that conversation.",
+    )
+    wait_seconds: float = Field(
+        WAIT,
+        ge=0,
+        le=3600,
+        description="How long to wait for the answer; then you get the run's id, and get_run has the rest.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,41 +136,8 @@ def _of_result(returns: Any) -> tuple[dict[str, Any] | None, bool]:
 
 def _asking(agent: Agent) -> Offer:
     words = agent.description or f"Ask the agent {agent.name}, who answers in words."
-    return Offer(offered_name(agent.name), words, agent.name, ASKING, ANSWERING)
+    return Offer(offered_name(agent.name), words, agent.name, Asking.model_json_schema(), ANSWERING)
 
 
 def _words(offer: Offer) -> str:
     return f"agent {offer.agent!r}" if offer.tool is None else f"tool {offer.tool.name!r} of {offer.agent!r}"
-
-
-ASKING: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "message": {"type": "string", "minLength": 1, "description": "What to do or to answer, in words."},
-        "conversation": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 200,
-            "description": "A name that you choose; asking again under it continues that conversation.",
-        },
-        "wait_seconds": {
-            "type": "number",
-            "minimum": 0,
-            "maximum": 3600,
-            "default": 45,
-            "description": "How long to wait for the answer; then you get the run's id, and get_run has the rest.",
-        },
-    },
-    "required": ["message"],
-    "additionalProperties": False,
-}
-ANSWERING: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "run": {"type": "string"},
-        "status": {"enum": ["completed", "working", "waiting", "failed", "cancelled"]},
-        "output": {},
-        "note": {"type": "string"},
-    },
-    "required": ["run", "status"],
-}

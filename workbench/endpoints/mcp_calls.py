@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as mt
 from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from workbench.endpoints.catalogue import ANSWERING, Offer
+from workbench.endpoints.catalogue import ANSWERING, Asking, Offer
 from workbench.endpoints.mcp_results import of_answer, of_call, refusal
 from workbench.errors import BadInput, NoCode
-from workbench.models.schemas import misfits
+from workbench.models.checks import problem_of, said_of
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -35,32 +36,39 @@ if TYPE_CHECKING:
 __all__ = ["CALLER", "FOLLOW_UPS", "Calls", "caller_of"]
 
 CALLER = "workbench.caller"  # the key of a scope under which its caller is
-WAIT = 45.0
-"""Seconds that an agent's answer is waited for when the caller does not say."""
 SILENCE = 5.0
 """Seconds after which a caller hears that its call is still at work."""
 
-_RUN = {"type": "string", "minLength": 1, "description": "The id of a run that you began here."}
-_FOLLOWING = {
-    "type": "object",
-    "properties": {"run": _RUN, "wait_seconds": {"type": "number", "minimum": 0, "maximum": 3600, "default": 0}},
-    "required": ["run"],
-    "additionalProperties": False,
-}
-_CANCELLING = {"type": "object", "properties": {"run": _RUN}, "required": ["run"], "additionalProperties": False}
+
+class Following(BaseModel):
+    """What a run is followed with."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    run: str = Field(min_length=1, description="The id of a run that you began here.")
+    wait_seconds: float = Field(0, ge=0, le=3600, description="How long to wait for its answer.")
+
+
+class Cancelling(BaseModel):
+    """What a run is cancelled with."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    run: str = Field(min_length=1, description="The id of a run that you began here.")
+
 
 FOLLOW_UPS: Mapping[str, mt.Tool] = {
     "get_run": mt.Tool(
         name="get_run",
         description="How a run that you began stands, and its answer once there is one.",
-        input_schema=_FOLLOWING,
+        input_schema=Following.model_json_schema(),
         output_schema=ANSWERING,
         annotations=mt.ToolAnnotations(read_only_hint=True, idempotent_hint=True),
     ),
     "cancel_run": mt.Tool(
         name="cancel_run",
         description="Cancel a run that you began, for good.",
-        input_schema=_CANCELLING,
+        input_schema=Cancelling.model_json_schema(),
         output_schema=ANSWERING,
         annotations=mt.ToolAnnotations(read_only_hint=False, idempotent_hint=True),
     ),
@@ -92,25 +100,25 @@ class Calls:
         if offer is None and follow_up is None:
             raise MCPError(code=mt.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
         try:
-            if offer is not None and offer.tool is not None:
-                return of_call(offer, await self._call(ctx, caller, offer, args))
-            schema = follow_up.input_schema if follow_up is not None else offer.input_schema  # type: ignore[union-attr]
-            if problems := misfits(dict(schema), args):
-                found = problems[0]
-                raise BadInput(f"{found['parameter']} is {found['found']}, expected {found['expected']}")
-            if offer is not None:
+            if offer is None:
+                return of_answer(await self._follow_up(ctx, caller, params.name, args))
+            if offer.tool is None:
                 return of_answer(await self._ask(ctx, caller, offer, args))
-            return of_answer(await self._follow_up(ctx, caller, params.name, args))
+            return of_call(offer, await self._call(ctx, caller, offer, args))
+        except ValidationError as error:
+            return refusal(f"{params.name}: {said_of([problem_of(one) for one in error.errors(include_url=False)])}")
         except (BadInput, NoCode) as error:
             return refusal(f"{params.name}: {error}")
 
     async def begin(self, caller: Caller, offer: Offer, args: Mapping[str, Any]) -> str:
-        """Begin the run that a call is; gives its id. Raises: BadInput, NoCode."""
+        """Begin the run that a call is; gives its id. Raises: BadInput, ValidationError, NoCode."""
         if offer.tool is not None:
             run = await self._reception.at_home(self._errands.call, caller, offer.agent, offer.tool, args)
         else:
-            asked = (caller, offer.agent, args["message"], args.get("conversation"))
-            run = await self._reception.at_home(self._errands.ask, *asked)
+            asked = Asking.model_validate(args)
+            run = await self._reception.at_home(
+                self._errands.ask, caller, offer.agent, asked.message, asked.conversation
+            )
         self._reception.record(caller, offer.name, run)
         return run
 
@@ -122,18 +130,23 @@ class Calls:
     async def _ask(
         self, ctx: ServerRequestContext[Any, Any], caller: Caller, offer: Offer, args: Mapping[str, Any]
     ) -> Standing:
+        seconds = Asking.model_validate(args).wait_seconds
         run = await self.begin(caller, offer, args)
         await ctx.session.report_progress(1, None, f"run {run} began")
-        return await self.follow(ctx, caller, run, args.get("wait_seconds", WAIT), told=1)
+        return await self.follow(ctx, caller, run, seconds, told=1)
 
     async def _follow_up(
         self, ctx: ServerRequestContext[Any, Any], caller: Caller, name: str, args: Mapping[str, Any]
     ) -> Standing:
-        run = args["run"]
-        self._reception.record(caller, name, run)
         if name == "cancel_run":
+            run, seconds = Cancelling.model_validate(args).run, None
+        else:
+            following = Following.model_validate(args)
+            run, seconds = following.run, following.wait_seconds
+        self._reception.record(caller, name, run)
+        if seconds is None:
             return await self._reception.at_home(self._errands.cancel, caller, run)
-        return await self.follow(ctx, caller, run, args.get("wait_seconds", 0), mine=False)
+        return await self.follow(ctx, caller, run, seconds, mine=False)
 
     async def follow(
         self,

@@ -1,6 +1,6 @@
 """Results: what runs gave, as MCP has it.
 
-- A result is structured where its tool declares a type, and the same as JSON in text; it is checked against the schema
+- A result is structured where its tool declares a type, and the same as JSON in text; it is checked against the type
   that was listed before it leaves, for clients refuse what does not fit.
 - A tool that declares MCP's own content (`mcp.types.ImageContent`, a list of such) gives that as it is.
 - A failure is a result too, so that the model that called can mend its call; its words are those for callers.
@@ -14,10 +14,10 @@ import json
 from typing import TYPE_CHECKING, Any, get_args
 
 import mcp_types as mt
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from workbench.models.schemas import misfits
+from workbench.models.checks import problem_of, said_of
 
 if TYPE_CHECKING:
     from workbench.endpoints.catalogue import Offer
@@ -63,9 +63,13 @@ def of_call(offer: Offer, standing: Standing) -> mt.CallToolResult:
     structured = {"result": value} if offer.wrapped else value
     if offer.output_schema is None:
         return mt.CallToolResult(content=[_text(value)])
-    if problems := misfits(dict(offer.output_schema), structured):
-        words = f"{problems[0]['parameter']} is {problems[0]['found']}, expected {problems[0]['expected']}"
-        return refusal(f"{offer.name} ran, and what it gave does not fit what it declares: {words}")
+    try:
+        TypeAdapter(offer.tool.returns if offer.tool is not None else Any).validate_python(standing.output)
+    except ValidationError as error:
+        return refusal(
+            f"{offer.name} ran, and what it gave does not fit what it declares: "
+            f"{said_of([problem_of(one, whole='the result') for one in error.errors(include_url=False)])}"
+        )
     return mt.CallToolResult(content=[_text(value)], structured_content=structured)
 
 
