@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from workbench.agents.compare import compare as compare
     from workbench.agents.context import ToolContext as ToolContext
     from workbench.agents.instructions import RunInfo as RunInfo
+    from workbench.agents.policy import Policy as Policy
+    from workbench.agents.policy import Rule as Rule
     from workbench.agents.tools import tool as tool
     from workbench.bench import Workbench as Workbench
     from workbench.durable.context import DurableContext as DurableContext
@@ -55,8 +57,10 @@ _HOMES = {
     "Call": "workbench.process.calls",
     "Context": "workbench.process.context",
     "DurableContext": "workbench.durable.context",
+    "Policy": "workbench.agents.policy",
     "Retry": "workbench.durable.retries",
     "RunInfo": "workbench.agents.instructions",
+    "Rule": "workbench.agents.policy",
     "ToolContext": "workbench.agents.context",
     "Workbench": "workbench.bench",
     "compare": "workbench.agents.compare",

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench import cli_budgets, cli_doors, cli_mending, cli_upkeep
+from workbench import cli_approvals, cli_budgets, cli_doors, cli_mending, cli_upkeep
 from workbench.cli_upkeep import Work, doctor
 from workbench.durable.doctor import versions
 from workbench.errors import BadInput, WorkbenchError
@@ -63,9 +63,6 @@ def _parser() -> argparse.ArgumentParser:
     journal = _store_verb(verbs, "journal", _journal, "every message, step and state of a key or run")
     journal.add_argument("id", help="the id of a run or a key")
     journal.add_argument("--at", type=int, metavar="SEQ", help="the state as it was once this message was handled")
-    approve = _store_verb(verbs, "approve", _approve, "let a waiting call run")
-    reject = _store_verb(verbs, "reject", _reject, "keep a waiting call from running")
-    reject.add_argument("--reason", help="shown to the model")
     kill = _store_verb(verbs, "kill", _kill, "end the life of a run or key, wherever it is, as a crash would")
     kill.add_argument("id", help="the id of a run or a key")
     kill.add_argument("--by", default=os.environ.get("USER", "you"), help="who kills it")
@@ -73,10 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     probe.add_argument("url", help="the server's address, e.g. http://127.0.0.1:11434/v1")
     probe.add_argument("model", nargs="?", help="the server's name of the model (its first)")
     probe.add_argument("--json", action="store_true", help="print JSON")
-    for decision in (approve, reject):
-        decision.add_argument("id", help="the approval's id")
-        decision.add_argument("--by", default=os.environ.get("USER", "you"), help="who decides")
-    for add_verbs in (cli_upkeep.add_verbs, cli_mending.add_verbs, cli_budgets.add_verbs):
+    for add_verbs in (cli_approvals.add_verbs, cli_upkeep.add_verbs, cli_mending.add_verbs, cli_budgets.add_verbs):
         add_verbs(lambda name, work, words: _store_verb(verbs, name, partial(_look_after, work), words))
     return parser
 
@@ -204,20 +198,6 @@ async def _journal(options: argparse.Namespace) -> int:
     return 0
 
 
-async def _approve(options: argparse.Namespace) -> int:
-    async with _bench(options) as bench:
-        approval = await bench.approvals.approve(options.id, by=options.by, via="cli")
-        _decided(options, approval)
-    return 0
-
-
-async def _reject(options: argparse.Namespace) -> int:
-    async with _bench(options) as bench:
-        approval = await bench.approvals.reject(options.id, options.reason, by=options.by, via="cli")
-        _decided(options, approval)
-    return 0
-
-
 async def _probe(options: argparse.Namespace) -> int:
     """What a server can do, asked with the key in WORKBENCH_MODEL_KEY; the status is 1 when something is missing."""
     from workbench.models.compatible import probe
@@ -229,7 +209,7 @@ async def _probe(options: argparse.Namespace) -> int:
 
 
 async def _look_after(work: Work, options: argparse.Namespace) -> int:
-    """Do a verb of `workbench.cli_upkeep` or `workbench.cli_mending`. The doctor answers without a store too."""
+    """Do a verb of a file of verbs, such as `workbench.cli_approvals`. The doctor answers without a store too."""
     if options.store is None and work is doctor and not _candidates():
         report = versions()
         _print(report.to_plain()) if options.json else _say(repr(report))
@@ -238,13 +218,6 @@ async def _look_after(work: Work, options: argparse.Namespace) -> int:
         value, words, status = await work(bench, options)
     _print(value) if options.json else _say(words)
     return status
-
-
-def _decided(options: argparse.Namespace, approval: Any) -> None:
-    if options.json:
-        _print(approval.view)
-    else:
-        _say(f"{approval.id} {approval.status}: {approval.tool} of {approval.run}")
 
 
 def _bench(options: argparse.Namespace) -> Any:

@@ -72,6 +72,13 @@ class Approvals(Handle):
         rows = [_seen(request) for request in self._open()]
         return Table(rows, columns=("id", "run", "agent", "tool", "args", "asked_at"))
 
+    def all(self) -> Table:
+        """What waits, then what was decided, newest first: a table of approvals."""
+        decided = [_seen(request) for request in self._closed()]
+        return Table(
+            [*self.pending(), *decided], columns=("id", "run", "tool", "status", "decided_by", "via", "reason")
+        )
+
     async def get(self, id: str) -> Approval:
         """One approval, pending or decided. Raises: NoSuchApproval."""
         return _seen(await self._requests.get(id))
@@ -255,11 +262,7 @@ class Approvals(Handle):
     def view(self) -> ApprovalsView:
         """The inbox as a person sees it."""
         pending = [approval_view(request, alive=True) for request in self._open()]
-        decided = sorted(
-            (request for request in self._requests.known() if request.status != PENDING and is_of_a_tool(request)),
-            key=lambda r: r.decided_at or 0,
-            reverse=True,
-        )
+        decided = self._closed()
         count = len(pending)
         strong = {0: "Nothing waits for you.", 1: "1 approval waits for you."}.get(
             count, f"{count} approvals wait for you."
@@ -350,6 +353,10 @@ class Approvals(Handle):
     def _open(self) -> list[Request]:
         pending = [request for request in self._requests.known() if request.status == PENDING and is_of_a_tool(request)]
         return sorted(pending, key=lambda r: (r.body.get("expires_at") or float("inf"), r.asked_at))
+
+    def _closed(self) -> list[Request]:
+        decided = [request for request in self._requests.known() if request.status != PENDING and is_of_a_tool(request)]
+        return sorted(decided, key=lambda request: request.decided_at or 0.0, reverse=True)
 
     def _publish(self) -> None:
         views = [approval_view(request, alive=True) for request in self._open()]
