@@ -25,7 +25,7 @@ from workbench.models.foreign_tools import ForeignTool, is_foreign, list_now, li
 if TYPE_CHECKING:
     from workbench.agents.context import ToolContext
 
-__all__ = ["accepted", "mcp_tool", "tools_of"]
+__all__ = ["accepted", "mcp_result", "mcp_tool", "tools_of"]
 
 CallMCP = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
@@ -74,7 +74,7 @@ def mcp_tool(definition: Any, call: CallMCP, *, name: str | None = None, **polic
     own, hints = told["name"], told.get("annotations") or {}
 
     async def ask(args: dict[str, Any]) -> Any:
-        return _result(own, _json(await call(own, args)))
+        return mcp_result(own, await call(own, args))
 
     known = {
         "read_only": hints.get("readOnlyHint") is True,
@@ -168,8 +168,12 @@ def _json(thing: Any) -> dict[str, Any]:
     raise BadInput(f"what an MCP server gives is an object of the protocol or its JSON, found {thing!r:.80}")
 
 
-def _result(name: str, told: dict[str, Any]) -> Any:
-    """What a call gave. Raises: ToolFailed with the server's words when it is an error."""
+def mcp_result(name: str, result: Any) -> Any:
+    """What a call of the tool `name` of an MCP server gave: its structured content, else its texts, else its parts.
+
+    Raises: ToolFailed with the server's words when the result is an error.
+    """
+    told = _json(result)
     content = told.get("content") or []
     texts = [part["text"] for part in content if part.get("type") == "text"]
     if told.get("isError"):
