@@ -28,6 +28,12 @@ class Progress:
             self._lines.append(line if len(line) <= LENGTH else line[: LENGTH - 1] + "…")
             self._count += 1
 
+    def after(self, told: int) -> tuple[list[str], int]:
+        """The lines after the first `told`, as far as they are kept, and how many there were in all."""
+        with self._lock:
+            new = min(self._count - told, len(self._lines))
+            return (list(self._lines)[-new:] if new > 0 else []), self._count
+
     @property
     def lines(self) -> list[str]:
         """The lines that are kept."""

@@ -176,10 +176,10 @@ class _Lines:
 
     def tell_new(self, standing: Standing) -> None:
         """Tell those that were not told yet, and what it waits for when that is new."""
-        for branch, lines in self._run.live.progress.items():
-            for line in lines[self._told.get(branch, 0) :]:
+        for branch, progress in self._run.live.progress.items():
+            lines, self._told[branch] = progress.after(self._told.get(branch, 0))
+            for line in lines:
                 self._tell(line)
-            self._told[branch] = len(lines)
         if standing.status == "waiting" and standing.words != self._words:
             self._tell(standing.words)
         self._words = standing.words
