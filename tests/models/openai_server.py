@@ -7,16 +7,19 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Answer", "OpenAIServer", "called", "closing", "text"]
+__all__ = ["Answer", "OpenAIServer", "called", "closing", "refusing", "text"]
 
 JSON = dict[str, Any]
 
 
 @dataclass
 class Answer:
-    """One scripted response: stream chunks, or a failing status. `broken` drops a chunked body in the middle."""
+    """One scripted response: stream chunks, or a failing status. `broken` drops a chunked body in the middle.
 
-    chunks: list[JSON] = field(default_factory=list)
+    A chunk that is a text is sent as it is, whatever it is.
+    """
+
+    chunks: list[JSON | str] = field(default_factory=list)
     status: int = 200
     headers: str = ""
     done: bool = True
@@ -40,6 +43,10 @@ def closing(finish: str, prompt: int = 7, completion: int = 3) -> list[JSON]:
     """The last chunks of an answer: why it ends, and what it used."""
     usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
     return [_chunk({}, finish), {**_chunk({}, None), "choices": [], "usage": usage}]
+
+
+def refusing(words: str) -> JSON:
+    return _chunk({"refusal": words}, None)
 
 
 def _chunk(delta: JSON, finish: str | None) -> JSON:
@@ -98,7 +105,7 @@ class OpenAIServer:
             f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{encoding}connection: close\r\n\r\n".encode()
         )
         for chunk in answer.chunks:
-            data = f"data: {json.dumps(chunk)}\n\n".encode()
+            data = f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}\n\n".encode()
             writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n" if answer.broken else data)
             await writer.drain()
         if answer.done and not answer.broken:

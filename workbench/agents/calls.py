@@ -157,7 +157,8 @@ class ToolCalls:
         """The tool and the arguments of a call that can be carried out, else the outcome of one that cannot."""
         tool = self._agent.tools.get(call.tool)
         if tool is None:
-            known = ", ".join(self._agent.tools) or "none"
+            answering = [] if self._agent.output is None else [self._agent.output.spec.name]
+            known = ", ".join([*self._agent.tools, *answering]) or "none"
             words = f"{call.tool!r} does not exist, available: {known}"
             return outcome("retried", error=error_of("UnknownTool", words))
         if call.args is None:

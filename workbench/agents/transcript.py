@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["rows"]
 
+CUT = {"length": "cut off by the output limit", "content_filter": "cut off by the provider's filter"}
+"""Why the words of a turn are not all that the model meant to say."""
+
 
 def rows(facts: Facts) -> list[MessageRow | CallRow]:
     """Everything that happened, oldest first."""
@@ -66,10 +69,18 @@ def _turn(facts: Facts, number: int, record: StepRecord, turn: Turn) -> MessageR
         "spans": spans + _replays(facts, record),
         "took": record.took,
     }
+    if note := _aside(turn):
+        row["note"] = note
+    return row
+
+
+def _aside(turn: Turn) -> str:
+    """What a person should know of a turn beside its words."""
+    notes = [CUT[turn.finish]] if turn.finish in CUT else []
     if turn.tries:
         failed = ", ".join(f"{each['model']} ({each['kind']})" for each in turn.tries)
-        row["note"] = f"answered by {turn.model}, after {failed}"
-    return row
+        notes.append(f"answered by {turn.model}, after {failed}")
+    return "; ".join(notes)
 
 
 def _turn_is_open(facts: Facts) -> bool:

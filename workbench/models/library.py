@@ -26,9 +26,9 @@ from workbench.models.messages import FORMAT, library_version, stored, unique_id
 from workbench.models.model import Request, ToolSpec, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart
     from pydantic_ai.models import Model as ForeignModel
     from pydantic_ai.models import ModelRequestParameters, StreamedResponse
 
@@ -244,7 +244,7 @@ def _settled(response: ModelResponse, request: Request) -> dict[str, Any]:
     ids = iter(unique_ids([None if id.startswith(made_up) else id for id in given], request.history))
     parts = [
         dataclasses.replace(part, tool_call_id=next(ids)) if isinstance(part, ToolCallPart) else part
-        for part in response.parts
+        for part in _thoughts_apart(response.parts)
     ]
     once = ModelMessagesTypeAdapter.dump_json([dataclasses.replace(response, parts=parts)], exclude_none=True)
     twice = ModelMessagesTypeAdapter.dump_json(ModelMessagesTypeAdapter.validate_json(once), exclude_none=True)
@@ -252,6 +252,23 @@ def _settled(response: ModelResponse, request: Request) -> dict[str, Any]:
     if url := settled.get("provider_url"):
         settled["provider_url"] = public(url)
     return settled
+
+
+def _thoughts_apart(parts: Sequence[ModelResponsePart]) -> Iterator[ModelResponsePart]:
+    """The parts of a turn, what stands between `<think>` and `</think>` as a thought.
+
+    The library knows the marks by whole chunks only, and a stream may cut them anywhere.
+    """
+    from pydantic_ai.messages import TextPart, ThinkingPart
+
+    for part in parts:
+        found = re.fullmatch(r"\s*<think>(.*?)(?:</think>\s*(.*)|$)", getattr(part, "content", ""), re.DOTALL)
+        if not isinstance(part, TextPart) or found is None:
+            yield part
+            continue
+        yield ThinkingPart(content=found[1].strip())
+        if found[2]:
+            yield dataclasses.replace(part, content=found[2])
 
 
 def _cost(response: ModelResponse) -> int | None:
