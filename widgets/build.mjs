@@ -15,7 +15,7 @@ import * as esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "workbench", "widgets", "static");
-const views = ["run", "approvals", "process", "compare"];
+const views = ["run", "approvals", "process", "compare", "team"];
 
 const shared = {
   absWorkingDir: here,

@@ -160,6 +160,7 @@ async def _runs(options: argparse.Namespace) -> int:
                 [
                     {
                         "id": r.id,
+                        "parent": r.parent,
                         "agent": r.agent,
                         "status": r.status,
                         "alive": r.alive,

@@ -6,12 +6,14 @@ import { ComparePanel } from "../src/compare/view";
 import { Connection } from "../src/model";
 import { ProcessPanel } from "../src/process/view";
 import { RunPanel } from "../src/run/view";
-import type { ApprovalsView, CompareView, Json, ProcessView, RunView } from "../src/types";
+import { TeamPanel } from "../src/team/view";
+import type { ApprovalsView, CompareView, Json, ProcessView, RunView, TeamView } from "../src/types";
 import { compared } from "./compared";
 import { FakeModel } from "./fake";
 import * as views from "./fixtures";
+import { team } from "./teamed";
 
-type View = RunView | ApprovalsView | ProcessView | CompareView;
+type View = RunView | ApprovalsView | ProcessView | CompareView | TeamView;
 
 interface Scenario {
   view: View;
@@ -53,6 +55,7 @@ const scenarios: Record<string, Scenario> = {
   process: { view: views.process },
   disposed: { view: views.disposed },
   compare: { view: compared, then: (page) => press(page, "4 rows the same") },
+  team: { view: team },
   hostile: { view: views.hostile },
 };
 
@@ -63,7 +66,7 @@ export function show(page: HTMLElement, name: string): FakeModel {
   const start = performance.now();
   const clock = (): number => (location.search.includes("live") ? (now + (performance.now() - start) / 1000) * 1000 : now * 1000);
   const connection = new Connection<View>(model, clock);
-  const panel = { run: RunPanel, approvals: ApprovalsPanel, process: ProcessPanel, compare: ComparePanel }[view.kind];
+  const panel = { run: RunPanel, approvals: ApprovalsPanel, process: ProcessPanel, compare: ComparePanel, team: TeamPanel }[view.kind];
   render(h(panel as never, { connection } as never), page);
   setTimeout(() => {
     if (name === "gone") now += 4;

@@ -63,6 +63,8 @@ export interface Approval {
   run: string;
   key: string;
   agent: string;
+  /** Who asked whom, then the tool. */
+  chain?: string[];
   tool: string;
   call: string;
   sentence: string;
@@ -100,6 +102,8 @@ export interface CallRow {
   result: Json;
   error: Failure | null;
   approval: Approval | null;
+  /** The runs that it asked. */
+  children?: { id: string; agent: string; status: string }[];
   secret?: string[];
   replayed: boolean;
   spans: Span[];
@@ -137,6 +141,9 @@ export interface RunView {
   id: string;
   key: string;
   agent: string;
+  /** The agent that has the run now. */
+  holder?: string;
+  stages?: StageGraph | null;
   model: string;
   status: string;
   alive: boolean;
@@ -185,6 +192,7 @@ export interface ProcessView {
   error: Failure | null;
   state: Json;
   changed: string[];
+  stages?: StageGraph | null;
   committed: boolean;
   now_line: NowLine;
   lives: Life[];
@@ -260,4 +268,82 @@ export interface CompareView {
   differ: number;
   now_line: NowLine;
   rows: CompareRow[];
+}
+
+export interface StageEdge {
+  source: string;
+  target: string;
+  declared: boolean;
+  taken: number;
+}
+
+/** Stages and what may follow what, the way that was taken, and where it is now. */
+export interface StageGraph {
+  stages: string[];
+  edges: StageEdge[];
+  path: string[];
+  current: string | null;
+}
+
+export interface TeamNode {
+  id: string;
+  kind: "agent" | "tool";
+  name: string;
+  part: string;
+  status: string;
+  runs: string[];
+  calls: number;
+  usage: Usage;
+  took: number | null;
+  waits_for: string | null;
+  active: boolean;
+  column: number;
+  slot: number;
+}
+
+export interface TeamEdge {
+  source: string;
+  target: string;
+  label: string;
+  how: string;
+}
+
+export interface TeamRow {
+  id: string;
+  node: string;
+  depth: number;
+  agent: string;
+  called_by: string;
+  part: string;
+  status: string;
+  usage: Usage;
+  spans: Span[];
+  took: number | null;
+  active: boolean;
+}
+
+export interface TeamView {
+  kind: "team";
+  id: string;
+  agent: string;
+  status: string;
+  alive: boolean;
+  killed_by: string | null;
+  now: number;
+  request: string;
+  began_at: number;
+  ended_at: number | null;
+  agents: number;
+  active: number;
+  usage: Usage;
+  budget: { used: number; limit: number; unit: string } | null;
+  stages: StageGraph | null;
+  nodes: TeamNode[];
+  edges: TeamEdge[];
+  columns: number;
+  slots: number;
+  rows: TeamRow[];
+  pending: Approval[];
+  now_line: NowLine;
+  actions: Action[];
 }

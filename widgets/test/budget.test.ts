@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-const BUDGET: Record<string, number> = { "run.js": 40_000, "approvals.js": 32_000, "process.js": 28_000, "compare.js": 30_000, "run.css": 8_000, "approvals.css": 8_000, "process.css": 8_000, "compare.css": 8_000 };
+const BUDGET: Record<string, number> = { "run.js": 40_000, "approvals.js": 32_000, "process.js": 28_000, "compare.js": 30_000, "team.js": 36_000, "run.css": 8_000, "approvals.css": 8_000, "process.css": 8_000, "compare.css": 8_000, "team.css": 8_000 };
 
 test("the bundles keep their budgets, prefix every selector and fetch nothing", () => {
   const into = mkdtempSync(join(tmpdir(), "workbench-budget-"));

@@ -23,6 +23,7 @@ from workbench.widgets.approvals import ApprovalsWindow
 from workbench.widgets.compare import CompareWindow
 from workbench.widgets.process import ProcessWindow
 from workbench.widgets.run import RunWindow
+from workbench.widgets.team import TeamWindow
 
 if TYPE_CHECKING:
     from workbench.widgets.base import Window
@@ -35,6 +36,7 @@ _WINDOWS: dict[str, type[Window]] = {
     "approvals": ApprovalsWindow,
     "process": ProcessWindow,
     "compare": CompareWindow,
+    "team": TeamWindow,
 }
 
 

@@ -69,8 +69,9 @@ class Picture:
 
 
 def picture(view: Mapping[str, Any]) -> Picture:
-    """The picture of a run, the approvals, a process or a comparison."""
-    return {"run": _run, "approvals": _approvals, "process": _process, "compare": _compare}[view["kind"]](view)
+    """The picture of a run, the approvals, a process, a comparison or a team."""
+    made = {"run": _run, "approvals": _approvals, "process": _process, "compare": _compare, "team": _team}
+    return made[view["kind"]](view)
 
 
 def _run(view: Mapping[str, Any]) -> Picture:
@@ -84,6 +85,10 @@ def _run(view: Mapping[str, Any]) -> Picture:
     if budget := view["budget"]:
         label = "Budget of the bench" if budget.get("of") == "bench" else "Budget"
         facts.append((label, f"{words.count(budget['used'])} of {words.count(budget['limit'])} {budget['unit']}"))
+    if view.get("holder", view["agent"]) != view["agent"]:
+        facts.append(("Now with", view["holder"]))
+    if view.get("stages"):
+        facts.append(("Stages", _stages(view["stages"])))
     pending = [row["approval"] for row in view["rows"] if row["kind"] == "call" and _waits(row["approval"])]
     status = view["status"] if view["alive"] or view["ended_at"] else f"{view['status']}, killed"
     if view["status"] == "waiting" and view["alive"] and pending:
@@ -151,6 +156,7 @@ def _call(row: dict[str, Any]) -> Cell:
         )
         for step in row["steps"]
     ]
+    lines += [f"asked {child['agent']}, {child['id']}: {child['status']}" for child in row.get("children", ())]
     lines += [f"progress: {row['progress'][-1]}"] if row["progress"] else []
     if error := row["error"]:
         lines.append(f"{error.get('type', 'error')}: {error.get('message', '')}")
@@ -213,7 +219,8 @@ def _approval_row(view: Mapping[str, Any], approval: dict[str, Any]) -> Row:
         code=True,
         lines=(" ".join(filter(None, (approval["sentence"], approval["act"]))),),
     )
-    asked_by = Cell(f"{approval['agent']}, {approval['run']}")
+    askers = approval.get("chain", [approval["agent"], ""])[:-1]
+    asked_by = Cell(f"{' → '.join(askers)}, {approval['run']}")
     return Row((Cell(approval["id"]), asked_by, what, Cell(status), Cell(when)), status=approval["status"])
 
 
@@ -234,6 +241,8 @@ def _process(view: Mapping[str, Any]) -> Picture:
         facts.append(("Next wake", words.moment(view["next_wake"])))
     if view["elsewhere"]:
         facts.insert(0, ("Owner", view["elsewhere"]))
+    if view.get("stages"):
+        facts.append(("Stages", _stages(view["stages"])))
     state = view["state"]
     items = state.items() if isinstance(state, dict) else [("state", state)]
     changed = {path.split("/")[1] for path in view["changed"] if path.startswith("/")}
@@ -254,6 +263,58 @@ def _process(view: Mapping[str, Any]) -> Picture:
         columns=("State", "Value", "Change"),
         rows=rows,
     )
+
+
+def _team(view: Mapping[str, Any]) -> Picture:
+    usage, until = view["usage"], view["ended_at"] or view["now"]
+    facts = [
+        ("Elapsed", words.elapsed(until - view["began_at"])),
+        ("Agents", f"{words.count(view['agents'])}, {words.count(view['active'])} active"),
+        ("Model calls", words.count(usage["model_calls"])),
+        ("Tokens", words.tokens(usage)),
+        ("Cost", words.spent(usage)),
+    ]
+    if budget := view["budget"]:
+        said = f"{words.count(budget['used'])} of {words.count(budget['limit'])} {budget['unit']}"
+        facts.append(("Budget of the whole team", said))
+    if stages := view["stages"]:
+        facts.append(("Stages", _stages(stages)))
+    killed = not view["alive"] and not view["ended_at"]
+    return Picture(
+        name=f"Team of {view['agent']}",
+        id=view["id"],
+        status=f"{view['status']}, killed" if killed else view["status"],
+        shape="killed" if killed else view["status"],
+        at=view["now"],
+        facts=facts,
+        now=(view["now_line"]["strong"], view["now_line"]["text"]),
+        columns=("Status", "Agent", "Called by", "Part", "Model calls", "Tokens", "Cost", "Took"),
+        rows=[_team_row(row, until) for row in view["rows"]],
+        decide=[line for approval in view["pending"] for line in _decide(approval["id"])],
+    )
+
+
+def _team_row(row: Mapping[str, Any], until: float) -> Row:
+    usage, begun = row["usage"], row["status"] != "not started"
+    took = row["took"] if row["took"] is not None or not row["spans"] else until - row["spans"][0]["began_at"]
+    cells = (
+        Cell(row["status"]),
+        Cell(row["agent"], lines=(row["id"],) if begun else ()),
+        Cell(row["called_by"]),
+        Cell(row["part"]),
+        Cell(words.count(usage["model_calls"])),
+        Cell(words.tokens(usage) if begun else ""),
+        Cell(words.spent(usage) if begun else ""),
+        Cell("" if took is None else words.elapsed(took)),
+    )
+    return Row(cells, status=row["status"])
+
+
+def _stages(graph: Mapping[str, Any]) -> str:
+    """Where it is, and which way it took: writing, after researching."""
+    if graph["current"] is None:
+        return f"{words.plural(len(graph['stages']), 'stage')}, not begun"
+    return " → ".join(graph["path"])
 
 
 def _compare(view: Mapping[str, Any]) -> Picture:

@@ -1,6 +1,7 @@
 // Decided approvals: what, by whom, through what, why, when.
 
 import type { ComponentChildren, JSX } from "preact";
+import { asker } from "../parts/card";
 import { Status } from "../parts/shapes";
 import { clock, count, elapsed, utc } from "../parts/words";
 import type { Approval } from "../types";
@@ -34,7 +35,7 @@ export function Decided(props: { approvals: readonly Approval[]; total: number; 
               </td>
               <td class="wb-code">{approval.tool}</td>
               <td class="wb-dim wb-wide-cell">
-                {approval.agent}, {approval.run}
+                {asker(approval)}, {approval.run}
               </td>
               <td class="wb-wide-cell">{how(approval)}</td>
               <td class="wb-dim" title={utc(approval.decided_at ?? approval.asked_at)}>

@@ -100,7 +100,7 @@ function Inbox({ view, connection }: { view: ApprovalsView; connection: Connecti
 
 function matches(approval: Approval, search: string): boolean {
   const wanted = search.trim().toLowerCase();
-  return wanted === "" || `${approval.agent} ${approval.tool} ${approval.run} ${approval.id} ${approval.sentence} ${json(approval.args)}`.toLowerCase().includes(wanted);
+  return wanted === "" || `${approval.chain?.join(" ") ?? approval.agent} ${approval.tool} ${approval.run} ${approval.id} ${approval.sentence} ${json(approval.args)}`.toLowerCase().includes(wanted);
 }
 
 interface SelectionProps {

@@ -11,7 +11,7 @@ import { isSecret } from "./schema";
 import { useSettled } from "./settled";
 import { Drawing } from "./shapes";
 import { Value, whole } from "./values";
-import { elapsed, isCut, pointer, utc } from "./words";
+import { elapsed, isCut, pointer, utc, visible } from "./words";
 
 const SOON = 300;
 
@@ -91,9 +91,10 @@ export function Card(props: CardProps): JSX.Element {
           </b>
           {inbox !== undefined && (
             <span class="wb-dim">
-              {approval.agent}, <span class="wb-code">{approval.run}</span>
+              {asker(approval)}, <span class="wb-code">{approval.run}</span>
             </span>
           )}
+          {inbox === undefined && (approval.chain?.length ?? 0) > 2 && <span class="wb-dim">{asker(approval)}</span>}
         </span>
         <span class="wb-card-age wb-dim" title={utc(approval.asked_at)}>
           asked {elapsed(now - approval.asked_at)} ago{inbox === undefined && approval.expires_at === null ? <span class="wb-wide">, no expiry</span> : null}
@@ -124,6 +125,11 @@ export function Card(props: CardProps): JSX.Element {
       </div>
     </section>
   );
+}
+
+/** Who asks: the agent, or who asked whom down to it. */
+export function asker(approval: Approval): string {
+  return visible((approval.chain?.slice(0, -1) ?? [approval.agent]).join(" → "));
 }
 
 /** The arguments with everything that was cut off, so that an edit sends back what it was given. */

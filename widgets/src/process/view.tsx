@@ -8,6 +8,7 @@ import { Fact, Footer, Header, lineFor, Now } from "../parts/frame";
 import { KeyList, useKeys } from "../parts/keys";
 import { useConnection, useFolds, useSecond } from "../parts/live";
 import { Drawing, drawingOf, Shape, Status } from "../parts/shapes";
+import { Stages } from "../parts/stages";
 import { capital, clock, count, elapsed, plural } from "../parts/words";
 import type { Life, ProcessView } from "../types";
 import { Tree } from "./tree";
@@ -48,6 +49,7 @@ function Inspector({ view, connection }: { view: ProcessView; connection: Connec
         <Tree view={view} connection={wide} folds={folds} />
         <Lives lives={view.lives} now={now} />
       </div>
+      {view.stages != null && <Stages graph={view.stages} />}
       {view.error !== null && (
         <p class="wb-process-error wb-ink-red">
           <Drawing name="octagon" ink="red" />

@@ -9,10 +9,10 @@ import { Card } from "../parts/card";
 import type { Folds } from "../parts/live";
 import { memo } from "../parts/memo";
 import { secretsOf } from "../parts/schema";
-import { Drawing, Shape } from "../parts/shapes";
+import { Drawing, Shape, Status } from "../parts/shapes";
 import { Stream } from "../parts/stream";
 import { Value } from "../parts/values";
-import { argumentsLine, clock, count, DOTS, elapsed, isCut, json, oneLine, plural, tail, took, utc } from "../parts/words";
+import { argumentsLine, clock, count, DOTS, elapsed, isCut, json, oneLine, plural, tail, took, utc, visible } from "../parts/words";
 import type { CallRow, Failure, Json, MessageRow, Row, StepRow } from "../types";
 
 export interface RowContext {
@@ -169,7 +169,7 @@ function Inside({ row, index, context }: { row: CallRow; index: number; context:
   const path = `/rows/${index}`;
   const waits = row.approval?.status === "pending";
   const unfinished = row.status === "running";
-  const more = row.steps.length > 0 || row.approval !== null || row.error !== null;
+  const more = row.steps.length > 0 || (row.children?.length ?? 0) > 0 || row.approval !== null || row.error !== null;
   const plain = (value: Json): boolean => more && !unfinished && !isCut(value) && json(value).length <= PLAIN;
   return (
     <div class={`wb-inside${waits ? " wb-inside-waits" : ""}`}>
@@ -183,6 +183,11 @@ function Inside({ row, index, context }: { row: CallRow; index: number; context:
           <Decided row={row} />
         </Sub>
       )}
+      {(row.children ?? []).map((child) => (
+        <Sub key={child.id} label={visible(child.agent)}>
+          <Status status={child.status} /> <span class="wb-code wb-dim">{child.id}</span>
+        </Sub>
+      ))}
       {row.steps.map((step) => (
         <Step key={step.key} step={step} context={context} />
       ))}

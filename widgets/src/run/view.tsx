@@ -9,6 +9,7 @@ import { KeyList, useKeys } from "../parts/keys";
 import { useConnection, useFolds, useSecond } from "../parts/live";
 import { Said } from "../parts/said";
 import { Drawing, Status } from "../parts/shapes";
+import { Stages } from "../parts/stages";
 import { capital, clock, count, elapsed, plural, spent, tokens, visible } from "../parts/words";
 import type { Action, RunView } from "../types";
 import { Recovery } from "./recovery";
@@ -43,13 +44,14 @@ function Panel({ view, connection, paused, setPaused }: PanelProps): JSX.Element
   const [all, setAll] = useState(false);
   const killed = !view.alive && !ended;
   useKeys(root, { onList: () => setKeys(!keys), onLeave: () => place.current?.focus() });
-  const pending = view.rows.flatMap((row) => (row.kind === "call" && row.approval?.status === "pending" ? [row.approval] : []));
+  const waiting = view.rows.flatMap((row) => (row.kind === "call" && row.approval?.status === "pending" ? [row] : []));
+  const pending = waiting.flatMap((row) => (row.approval === null ? [] : [row.approval]));
   const until = ended ? (view.ended_at as number) : killed ? (view.killed_at ?? view.now) : gone || paused !== null ? view.now : now;
 
   const showApproval = (): void => {
-    const first = pending[0];
+    const first = waiting[0];
     if (first === undefined) return;
-    folds.set(first.call, true);
+    folds.set(first.id, true);
     requestAnimationFrame(() => {
       const card = root.current?.querySelector<HTMLElement>("[data-wb-card]");
       card?.scrollIntoView({ block: "nearest" });
@@ -96,6 +98,7 @@ function Panel({ view, connection, paused, setPaused }: PanelProps): JSX.Element
       ) : (
         <Recovery groups={view.recovery} last={lastRecord(view)} />
       )}
+      {view.stages != null && <Stages graph={view.stages} />}
       {view.output.length > 0 && <Output lines={view.output} open={folds.is("output", false)} onToggle={(open) => folds.set("output", open)} />}
       {keys && <KeyList />}
       <RunFooter
@@ -139,6 +142,7 @@ function Facts({ view, until }: { view: RunView; until: number }): JSX.Element {
       <Fact label="Elapsed" width={72}>
         {elapsed(until - view.began_at)}
       </Fact>
+      {view.holder !== undefined && view.holder !== view.agent && <Fact label="Now with">{visible(view.holder)}</Fact>}
       <Fact label="Model calls" width={84}>
         {count(usage.model_calls)}
       </Fact>
