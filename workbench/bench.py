@@ -493,6 +493,11 @@ class Workbench:
     async def __aexit__(self, *_: object) -> None:
         await self._leave(kept=False)
 
+    async def _begin(self, budget: Budget | None) -> None:
+        """Begin with a budget, or with the one that the store has."""
+        if budget is not None:
+            await self.budget.begin(budget)
+
     async def _leave(self, *, kept: bool) -> None:
         self._entered -= 1
         if self._entered <= 0 and not kept:
@@ -533,14 +538,13 @@ async def _opened(cls: type[Workbench], options: Options, budget: Budget | None,
     async with turn_at(home, options.place):
         bench = _known(home, options.place)
         if bench is None:
-            bench = await _new(cls, home, options)
+            bench = await _new(cls, home, options, budget)
         else:
             bench.add(*options.what)
             if options.policy is not None:
                 await bench.policy.use(options.policy)
             await bench._runtime.recover()
-        if budget is not None:
-            await bench.budget.begin(budget)
+            await bench._begin(budget)
         bench._kept = bench._kept or kept
         return bench
 
@@ -558,7 +562,7 @@ def _known(home: Home, place: str) -> Workbench | None:
     return known
 
 
-async def _new(cls: type[Workbench], home: Home, options: Options) -> Workbench:
+async def _new(cls: type[Workbench], home: Home, options: Options, budget: Budget | None) -> Workbench:
     place, clock = options.place, options.clock
     keeper = options.store if options.store is not None else store_for(place, durability=options.durability)
     await keeper.open(label=_label(), lease=options.lease, now=clock.now)
@@ -576,6 +580,7 @@ async def _new(cls: type[Workbench], home: Home, options: Options) -> Workbench:
         bench.approvals._publish()
         await bench._runtime.open()
         bench._upkeep.start()
+        await bench._begin(budget)
     except BaseException:
         await bench._end()
         raise

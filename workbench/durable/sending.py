@@ -102,8 +102,9 @@ def link(source: asyncio.Future[Any], target: asyncio.Future[Any]) -> None:
 
     def settle(done: asyncio.Future[Any]) -> None:
         if target.done():
-            return
-        if done.cancelled():
+            if not done.cancelled():
+                done.exception()  # who asked has given up, so nobody else sees it
+        elif done.cancelled():
             target.cancel()
         elif (error := done.exception()) is not None:
             target.set_exception(error if isinstance(error, Exception) else ProcessEnded(str(error)))
