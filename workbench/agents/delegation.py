@@ -164,6 +164,7 @@ class Delegation:
             principal=of.principal,
             parent=link,
             governed_by=of.message.get("budget") or [],
+            more={"approvals": "decline"} if of.declines else None,
         )
 
     async def end_of(self, child: Run) -> dict[str, Any]:

@@ -5,6 +5,7 @@
   same. Where no rule speaks of a tool and its `approval` is plain True or False, there is nothing to record.
 - A decision is good for the arguments that were shown, by their digest: for others, and for edited ones that the tool
   refuses now, a person is asked again.
+- A run whose first message says so (`approvals`: decline) asks nobody: a call of it that needs a person is refused.
 - A rule that denies beats a person who approves, until the call has begun.
 
 Source: DESIGN rule 12, AGENTS 4 (approval record), CASES 16, 22, 25, u31, u34.
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["APPROVAL", "DEMANDED", "GATE", "INTENT", "Gate", "Permit"]
 
 APPROVAL, GATE, INTENT = "@approval", "@gate", "@intent"
+DECLINE = "approvals=decline"  # the rule of a door that asks nobody
 DEMANDED = "@demanded"  # the question of a tool that began before it wanted a yes
 
 
@@ -68,6 +70,8 @@ class Gate:
             return _denied(said["rule"], said["why"])
         if said["action"] == "allow":
             return _allowed(args, said["rule"])
+        if self._declines(APPROVAL, done):
+            return _declined()
         self._moved(branch, "waiting")
         granted = await self._asked(APPROVAL, tool, args, branch, said, begun=INTENT in done)
         if isinstance(granted, Permit) and INTENT not in done:
@@ -78,8 +82,14 @@ class Gate:
 
     async def demand(self, tool: Tool, args: dict[str, Any], branch: str, reason: str) -> Permit | dict[str, Any]:
         """As `permit`, for a tool that began and wants a person's yes, for that reason."""
+        if self._declines(DEMANDED, self._context.recorded()):
+            return _declined()
         self._moved(branch, "waiting")
         return await self._asked(DEMANDED, tool, args, branch, _plain("ask", why=reason), begun=True)
+
+    def _declines(self, step: str, done: frozenset[str]) -> bool:
+        """Whether nobody is to be asked, by the message that began the run; who was asked decides."""
+        return self._assignment.declines and step not in done and not self._context.was_asked(step)
 
     async def _said(self, tool: Tool, args: dict[str, Any], done: frozenset[str]) -> dict[str, Any]:
         """What is to become of a call: its `action`, and by which rule and why where a rule said so."""
@@ -181,6 +191,12 @@ def _denied(rule: str | None, why: str) -> dict[str, Any]:
     """The outcome of a call that a rule keeps from running."""
     words = "The policy denies this call" + (f": {why}" if why else ".")
     return outcome("denied", content=words, note=f"denied by the rule {rule}" + (f": {why}" if why else ""))
+
+
+def _declined() -> dict[str, Any]:
+    """The outcome of a call that needs a person, in a run on whose behalf nobody is asked."""
+    words = "This call needs a person's yes, and this run was begun where nobody is asked. Nothing was done."
+    return outcome("denied", content=words, note=f"rejected by the rule {DECLINE}: nobody is asked on its behalf")
 
 
 def _refused(request: Request) -> dict[str, Any]:

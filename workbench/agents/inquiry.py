@@ -54,6 +54,14 @@ class Inquiry:
     async def ask(self, asked: Any, message: str) -> Any:
         """The answer of a person, as `asked` has it. Raises: NotAnswered, BadInput for what has no JSON schema."""
         form, words = Form(asked), message
+        if self._assignment.declines:
+            raise NotAnswered(
+                f"the question {words!r} was asked of nobody: this run was begun where no person is asked",
+                id=None,
+                status="rejected",
+                by="rule",
+                reason="nobody is asked on its behalf",
+            )
         while True:
             request = await self._decided(words, form.schema)
             decision = request.decision or {}

@@ -149,6 +149,15 @@ class Rulebook:
             return False
         return self._for(run).speaks_of(agent, tool.name, Hints.of(tool))
 
+    def may_stop(self, agent: str, tool: Tool) -> bool:
+        """Whether some rule can ask about a call of this tool or refuse it: also one that allows, where it can fail."""
+        rules = [*(kept.rule for kept in self._kept() if kept.run is None), *self.policy.rules]
+        return any(
+            rule.speaks_of(agent, tool.name, Hints.of(tool))
+            for rule in rules
+            if rule.action != "allow" or rule.args is not None or rule.when is not None
+        )
+
     async def decide(self, proposal: Proposal) -> Verdict | None:
         """The verdict on a call, or None where no rule applies."""
         while True:

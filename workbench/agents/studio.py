@@ -86,6 +86,11 @@ class Assignment:
         return str(self.message["text"])
 
     @property
+    def declines(self) -> bool:
+        """Whether nobody is asked on its behalf, as runs are begun through a door that declines."""
+        return self.message.get("approvals") == "decline"
+
+    @property
     def chain(self) -> list[dict[str, str]]:
         """Who asked whom, from the outermost run to this one: `{"agent", "run"}` of each."""
         return [*self.message.get("parent", {}).get("chain", ()), {"agent": self.agent.name, "run": self.run}]

@@ -21,6 +21,7 @@ from workbench.errors import BadInput
 
 if TYPE_CHECKING:
     from workbench.agents.agent import Agent
+    from workbench.agents.rulebook import Rulebook
     from workbench.agents.tools import Tool
     from workbench.bench import Workbench
 
@@ -87,7 +88,7 @@ def catalogue_of(bench: Workbench) -> dict[str, Offer]:
     """What the bench offers now. Raises: BadInput when two offers have one name."""
     offers: dict[str, Offer] = {}
     for agent in bench.agents.values():
-        for offer in (_asking(agent), *_tools(agent)):
+        for offer in (_asking(agent), *_tools(agent, bench.policy)):
             known = offers.get(offer.name)
             if known is None:
                 offers[offer.name] = offer
@@ -104,12 +105,12 @@ def offered_name(agent: str) -> str:
     return f"ask_{re.sub(r'[^A-Za-z0-9_]', '_', agent)}"[:LONGEST]
 
 
-def _tools(agent: Agent) -> list[Offer]:
-    return [_offer(agent, tool) for tool in agent.tools.values() if _is_offered(tool)]
-
-
-def _is_offered(tool: Tool) -> bool:
-    return tool.expose and tool.approval is False and tool.part is None
+def _tools(agent: Agent, rules: Rulebook) -> list[Offer]:
+    return [
+        _offer(agent, tool)
+        for tool in agent.tools.values()
+        if tool.expose and tool.approval is False and tool.part is None and not rules.may_stop(agent.name, tool)
+    ]
 
 
 def _offer(agent: Agent, tool: Tool) -> Offer:

@@ -82,7 +82,8 @@ class McpService:
             on_subscriptions_listen=ListenHandler(self._bus, max_subscriptions=LISTENERS, max_buffered_events=BACKLOG),
             get_tool_input_schema=self._schema_of,
         )
-        self._stop = reception.bench.runs.known.subscribe(self._changed)
+        runs = reception.bench.runs
+        self._stops = [of.subscribe(self._changed) for of in (runs.known, reception.bench.policy.changes)]
         self._app = AuthContextMiddleware(self._serve)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,7 +111,8 @@ class McpService:
 
     async def closed(self) -> None:
         """Look at the bench no more."""
-        self._stop()
+        for stop in self._stops:
+            stop()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._sessions is not None:
