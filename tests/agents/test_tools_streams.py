@@ -13,6 +13,7 @@ from houses import House, calls, clerk, ears, until
 from pydantic import BaseModel
 
 from workbench import ToolContext, tool
+from workbench.agents import loop as loop_module
 from workbench.agents import run as run_module
 from workbench.agents.printed import LENGTH
 from workbench.agents.progress import LINES
@@ -222,9 +223,9 @@ async def test_a_signal_that_is_not_of_this_run_is_a_failure(room: House, signal
     assert row["error"]["type"] == ("BaseExceptionGroup" if grouped else type(signal).__name__)
 
 
-@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(("is_async", "lives"), [(False, 1), (True, 2)])
 async def test_a_tool_that_does_not_listen_to_a_cancel_is_named(
-    room: House, monkeypatch: pytest.MonkeyPatch, is_async: bool
+    room: House, monkeypatch: pytest.MonkeyPatch, is_async: bool, lives: int
 ) -> None:
     go, log = threading.Event(), []
 
@@ -242,7 +243,8 @@ async def test_a_tool_that_does_not_listen_to_a_cancel_is_named(
                 continue
         log.append("ended")
 
-    monkeypatch.setattr(run_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(loop_module, "HEARING", 0.05)
+    monkeypatch.setattr(run_module, "PATIENCE", 0.1 if is_async else 20)
     made = tool(name="deaf")(deaf_later if is_async else deaf)
     agent = clerk(call("deaf"), "Done.", tools=[made])
     bench = await room.open(agent)
@@ -252,6 +254,7 @@ async def test_a_tool_that_does_not_listen_to_a_cancel_is_named(
     assert await run.cancel() == "cancelled"
 
     assert (run.at_work, run.state["left_at_work"], log) == (["deaf"], ["deaf"], ["began"])
+    assert len(run.view()["lives"]) == lives
     assert "deaf did not listen and still executes; what comes of that is dropped." in run.view()["now_line"]["text"]
     go.set()
     await until(lambda: not run.at_work)

@@ -43,6 +43,7 @@ __all__ = ["FINAL", "FIRST", "TURN", "Loop", "first_state"]
 TURN = "turn"
 FIRST = "ask"  # the call id of a run's first message, so that it lands once; its answer is how the run ended
 FINAL = frozenset(("completed", "failed", "cancelled"))
+HEARING = 3.0  # seconds that the threads of a cancelled run have to end; who does not listen is left behind, and named
 SHOW_EVERY = 0.05  # seconds between two published states while text streams
 
 
@@ -287,10 +288,12 @@ class Loop:
         self._context.give_up()
         await self._end_children(str(self._cancelled_by))
         await self._close_requests(self._cancelled_by, "the run was cancelled")
-        await self._context.threads_over()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HEARING):
+                await self._context.threads_over()
         self._state["status"] = "cancelled"
         self._state["cancelled_by"] = self._cancelled_by
-        if left := sorted(self._live.at_work.values()):  # who cancelled lost patience with them
+        if left := sorted(self._live.at_work.values()):
             self._state["left_at_work"] = left
 
 

@@ -231,6 +231,9 @@ def as_tool(
 ) -> Tool:
     """Any callable, or a process, as a tool; a tool stays the tool it is.
 
+    A callable that yields tells its progress: a text at once, any other value when the next one comes. Its result is
+    what it returns, else what it yielded last.
+
     A process is a definition, which is looked up in the run's bench by its arguments (those in `args` are fixed, the
     model says the others), or a handle. It is called with a message: of the type `message`, made by the function
     `message` of its arguments, or the dict `message` in which types stand for what the model says; without one, of the
