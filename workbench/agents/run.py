@@ -167,6 +167,12 @@ class Run(Shown):
         return Principal(**who) if type(who) is dict and who.keys() == {"name", "channel"} else Principal()
 
     @property
+    def conversation(self) -> str | None:
+        """The conversation that it belongs to; None for a run of its own."""
+        conversation = self._message().get("conversation")
+        return conversation if type(conversation) is str else None
+
+    @property
     def asked_at(self) -> float:
         """The instant at which it was asked for; 0 while nobody has its first message."""
         at = self._message().get("at")

@@ -35,7 +35,10 @@ MEANT = frozenset(("BadArguments", "BadInput", "ToolArgumentsInvalid", "NotAnswe
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a run stands, as its caller may know it. `words` say why it failed, or what it waits for."""
+    """How a run stands, as its caller may know it. `words` say why it failed, or what it waits for.
+
+    `conversation` is what its caller called it, or None.
+    """
 
     run: str
     agent: str
@@ -44,6 +47,8 @@ class Standing:
     words: str
     began: float
     changed: float
+    request: str = ""
+    conversation: str | None = None
 
     @property
     def over(self) -> bool:
@@ -67,9 +72,14 @@ class Errands:
         self._bench = bench
         self._more = {"approvals": "decline"} if declines else {}
 
-    async def ask(self, caller: Caller, agent: str, message: str, conversation: str | None = None) -> str:
-        """Begin a run of an agent; gives its id. A conversation is the caller's own, whatever it calls it."""
-        return self._begun(caller, agent, message, conversation, self._more)
+    async def ask(
+        self, caller: Caller, agent: str, message: str, conversation: str | None = None, *, once: str | None = None
+    ) -> str:
+        """Begin a run of an agent; gives its id. A conversation is the caller's own, whatever it calls it.
+
+        The same `once` is the same run. Raises: NoCode.
+        """
+        return self._begun(caller, agent, message, conversation, self._more, once)
 
     async def call(self, caller: Caller, agent: str, tool: Tool, args: Mapping[str, Any]) -> str:
         """Begin a run that is one call of a tool; gives its id. Raises: ToolArgumentsInvalid before anything begins."""
@@ -77,9 +87,18 @@ class Errands:
         words = words_of(tool.name, args)
         return self._begun(caller, agent, words, None, {**self._more, **direct(tool.name, args)})
 
-    async def wait(self, caller: Caller, id: str, seconds: float | None, tell: Callable[[str], None]) -> Standing:
+    async def wait(
+        self,
+        caller: Caller,
+        id: str,
+        seconds: float | None,
+        tell: Callable[[str], None],
+        *,
+        until_it_waits: bool = False,
+    ) -> Standing:
         """How a run stands once it is over, or after `seconds`; `tell` hears its lines of progress.
 
+        With `until_it_waits`, also once it waits for a person or for more to spend.
         Raises: NoCode for a run that is not the caller's.
         """
         run, changed = self._own(caller, id), asyncio.Event()
@@ -87,7 +106,7 @@ class Errands:
         lines = _Lines(run, tell)
         try:
             async with asyncio.timeout(seconds):
-                while not (standing := self._standing(run)).over:
+                while not ((standing := self._standing(run)).over or (until_it_waits and standing.status == "waiting")):
                     lines.tell_new(standing)
                     await changed.wait()
                     changed.clear()
@@ -118,14 +137,22 @@ class Errands:
         """Every message, step and state of a run. Raises: NoCode for a run that is not the caller's."""
         return [dict(row) for row in self._bench.journal(self._own(caller, id).key)]
 
-    def _begun(self, caller: Caller, agent: str, words: str, conversation: str | None, more: Mapping[str, Any]) -> str:
+    def _begun(
+        self,
+        caller: Caller,
+        agent: str,
+        words: str,
+        conversation: str | None,
+        more: Mapping[str, Any],
+        once: str | None = None,
+    ) -> str:
         if agent not in self._bench.agents:
             raise NoCode(f"no agent {agent!r} here", name=agent)
         run = self._bench.runs.start(
             self._bench.agents[agent],
             words,
-            id=f"{caller.channel}-{secrets.token_hex(6)}",
-            conversation=None if conversation is None else f"{caller}/{agent}/{conversation}",
+            id=f"{caller.channel}-{once or secrets.token_hex(6)}",
+            conversation=None if conversation is None else f"{_room(caller, agent)}{conversation}",
             principal=caller.principal,
             more=more,
         )
@@ -158,7 +185,10 @@ class Errands:
         elif status != "completed":
             status = "working"
         began = run.asked_at
-        return Standing(run.id, run.agent, status, state["output"], words, began, state["ended_at"] or began)
+        room, conversation = _room(run.principal, run.agent), run.conversation
+        own = conversation.removeprefix(room) if conversation is not None and conversation.startswith(room) else None
+        changed = state["ended_at"] or began
+        return Standing(run.id, run.agent, status, state["output"], words, began, changed, run.request, own)
 
     def _waits_for_a_person(self, id: str) -> bool:
         requests = self._bench.runs.studio.requests.known()
@@ -183,6 +213,11 @@ class _Lines:
         if standing.status == "waiting" and standing.words != self._words:
             self._tell(standing.words)
         self._words = standing.words
+
+
+def _room(who: object, agent: str) -> str:
+    """What the conversations of a caller with an agent begin with, so that nobody else's have the same name."""
+    return f"{who}/{agent}/"
 
 
 def _failure(id: str, error: Mapping[str, Any]) -> str:
