@@ -28,7 +28,7 @@ SHOTS = Path(__file__).parents[2] / "artifacts" / "gallery"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
 SCENARIOS = ["running", "running-fixed", "streaming", "killed", "recovered", "failed", "gone"]
-SCENARIOS += ["inbox", "inbox-empty", "process", "disposed", "compare", "team", "hostile"]
+SCENARIOS += ["inbox", "inbox-asking", "inbox-empty", "process", "disposed", "compare", "team", "hostile"]
 
 
 class Quiet(SimpleHTTPRequestHandler):

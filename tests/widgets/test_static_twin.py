@@ -111,6 +111,22 @@ def test_hostile_values_are_text() -> None:
         assert mean in read.text
 
 
+def test_the_inbox_names_rules_what_asks_for_a_value_and_why_a_person_is_asked() -> None:
+    rule = {"id": "allow-a-1", "sentence": "approve a from support, in this notebook"}
+    decided = approval("ap-1", status="approved", decided_by="rule", via="rule", rule_id="allow-a-1", decided_at=START)
+    asks = approval("ap-2", asks="input_required", sentence="How old?", act="", message="How old?", args={})
+    why = approval("ap-3", asks="tool_call", message="large orders need a person")
+
+    text = static_twin.text(inbox(pending=[asks, why], decided=[decided], rules=[rule]))
+
+    assert "rule approve a from support, in this notebook" in text
+    assert "approved by the rule allow-a-1" in text
+    assert 'await bench.approvals.answer("ap-2", …)' in text
+    assert "workbench answer ap-2 JSON" in text
+    assert "Asked because: large orders need a person" in text
+    assert "Asked because: How old?" not in text
+
+
 def test_the_inbox_names_who_decided_and_why() -> None:
     text = Reader(static_twin.html(inbox())).text
 

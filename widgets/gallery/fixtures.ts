@@ -230,6 +230,44 @@ export const inbox: ApprovalsView = {
   actions: [],
 };
 
+const one = { id: "ap-31", digest: "sha256:31" };
+/** The inbox with a question for a value, a card that a rule of the policy asked for, and rules in force. */
+export const asking: ApprovalsView = {
+  ...inbox,
+  pending: [
+    approval("ap-40", "ship_parcel", {}, {
+      chain: ["desk", "support", "ship_parcel"], asks: "input_required", act: "", digest: "sha256:40", asked_at: inboxNow - 95,
+      sentence: "Where should the parcel for A-1001 go, and how fast?",
+      schema: {
+        type: "object",
+        properties: {
+          city: { type: "string", maxLength: 40 }, parcels: { type: "integer", minimum: 1, default: 1 },
+          express: { type: "boolean" }, carrier: { enum: ["post", "courier"] },
+        },
+        required: ["city", "parcels", "carrier"],
+      },
+      actions: [action("Answer", "answer", true, { id: "ap-40" }), action("Reject…", "reject", true, { id: "ap-40" }), action("Dismiss", "dismiss", true, { id: "ap-40" })],
+    }),
+    approval("ap-31", "cancel_order", { order_id: "A-1002", reason: "ordered twice" }, {
+      sentence: "Cancels order A-1002, with the reason “ordered twice”.", asked_at: inboxNow - 60, schema: cancelSchema as unknown as { [key: string]: Json },
+      asks: "tool_call", digest: "sha256:31", message: "orders above 100 EUR need a person",
+      actions: [
+        action("Approve", "approve", true, one), action("Edit…", "edit", true, one), action("Reject…", "reject", true, one),
+        action("Answer as the tool…", "answer", true, one), action("Always for this tool…", "always", true, one), action("Dismiss", "dismiss", true, one),
+      ],
+    }),
+  ],
+  decided: [
+    approval("ap-28", "refund_order", { order_id: "A-1000" }, { run: "run-6d02", status: "approved", decided_by: "rule", via: "rule", rule_id: "allow-refund_order-3f2a1c", decided_at: inboxNow - 860, actions: [] }),
+    ...inbox.decided.slice(1),
+  ],
+  rules: [
+    { id: "allow-refund_order-3f2a1c", sentence: "approve refund_order from support, where amount le 50, in this notebook", action: "allow", scope: "notebook", by: "ana", at: inboxNow - 900, actions: [action("Revoke", "revoke", true, { rule: "allow-refund_order-3f2a1c" })] },
+    { id: "allow-*-77aa01", sentence: "approve every tool, in run-81c0", action: "allow", scope: "run", by: "you", at: inboxNow - 300, actions: [action("Revoke", "revoke", true, { rule: "allow-*-77aa01" })] },
+  ],
+  now_line: { tone: "amber", shape: "waiting", strong: "2 approvals wait for you.", text: "", action: null },
+};
+
 export const emptyInbox: ApprovalsView = {
   ...inbox, pending: [], now_line: { tone: "plain", shape: "completed", strong: "Nothing waits for you.", text: "A new request appears here.", action: null },
 };

@@ -51,6 +51,7 @@ const scenarios: Record<string, Scenario> = {
   failed: { view: views.failed },
   gone: { view: views.running, then: (_, model) => model.die() },
   inbox: { view: views.inbox, then: edited },
+  "inbox-asking": { view: views.asking, then: (page) => { press(page, "Rules"); press(page, "Always for"); press(page, "Answer"); } },
   "inbox-empty": { view: views.emptyInbox },
   process: { view: views.process },
   disposed: { view: views.disposed },

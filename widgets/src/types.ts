@@ -67,15 +67,22 @@ export interface Approval {
   chain?: string[];
   tool: string;
   call: string;
+  /** tool_call: may it run? input_required: what is the value? */
+  asks?: string;
   sentence: string;
   act: string;
+  risk?: string;
+  /** Why a person is asked, where somebody said. */
+  message?: string;
   args: { [key: string]: Json };
+  digest?: string;
   schema: { [key: string]: Json };
   asked_at: number;
   expires_at: number | null;
   status: string;
   decided_by: string | null;
   via: string | null;
+  rule_id?: string | null;
   reason: string | null;
   decided_at: number | null;
   effective_args: { [key: string]: Json } | null;
@@ -168,12 +175,24 @@ export interface RunView {
   actions: Action[];
 }
 
+/** A rule that a person wrote and that is in force. */
+export interface Rule {
+  id: string;
+  sentence: string;
+  action: string;
+  scope: string;
+  by: string;
+  at: number;
+  actions: Action[];
+}
+
 export interface ApprovalsView {
   kind: "approvals";
   now: number;
   pending: Approval[];
   decided: Approval[];
   decided_total: number;
+  rules?: Rule[];
   now_line: NowLine;
   actions: Action[];
 }

@@ -185,8 +185,75 @@ describe("an approval card", () => {
   });
 });
 
+describe("always for this tool", () => {
+  test("shows the rule before it writes it, and sends where it holds", async () => {
+    await inbox(views.asking);
+    await shown.press("Always for this tool…");
+    assert.match(card(1).textContent ?? "", /This rule is written: approve cancel_order from support,.*It approves what waits of it too\./);
+    assert.deepEqual(sent(), []);
+    const scope = card(1).querySelector("select") as HTMLSelectElement;
+    assert.equal(document.activeElement, scope);
+
+    scope.value = "run";
+    scope.dispatchEvent(new Event("change", { bubbles: true }));
+    await settle();
+    await shown.press("Approve always");
+
+    assert.deepEqual(sent(), [["always", { id: "ap-31", digest: "sha256:31", scope: "run" }]]);
+  });
+
+  test("goes back with Escape and writes nothing", async () => {
+    await inbox(views.asking);
+    await shown.press("Always for this tool…");
+
+    await shown.key("Escape", card(1).querySelector("select") as Element);
+
+    assert.equal(card(1).querySelector("select"), null);
+    assert.deepEqual(sent(), []);
+  });
+});
+
+describe("a question for a value", () => {
+  test("is a typed form with the verb Answer, and no yes", async () => {
+    await inbox(views.asking);
+
+    assert.match(card(0).textContent ?? "", /^Asked by ship_parceldesk → support, run-7f3aasked 1:35 agoWhere should the parcel for A-1001 go, and how fast\? citytext, up to 40 characters/);
+    assert.deepEqual([...card(0).querySelectorAll("button")].map((button) => button.textContent), ["Answer", "Reject…", "Dismiss"]);
+    assert.equal((card(0).querySelectorAll("input.wb-input")[1] as HTMLInputElement).value, "1");
+  });
+
+  test("says what is missing once it is tried, and sends typed values", async () => {
+    await inbox(views.asking);
+    await shown.press("Answer");
+    assert.match(card(0).textContent ?? "", /2 fields to fix/);
+    assert.deepEqual(sent(), []);
+
+    const [city, parcels] = [...card(0).querySelectorAll("input.wb-input")];
+    const [express, carrier] = [...card(0).querySelectorAll<HTMLSelectElement>("select")];
+    await shown.type(city as Element, "Kyiv");
+    await shown.type(parcels as Element, "2");
+    for (const [select, value] of [[express, "true"], [carrier, "post"]] as const) {
+      (select as HTMLSelectElement).value = value;
+      select?.dispatchEvent(new Event("change", { bubbles: true }));
+      await settle();
+    }
+    await shown.press("Answer");
+
+    assert.deepEqual(sent(), [["answer", { id: "ap-40", value: { city: "Kyiv", parcels: 2, express: true, carrier: "post" } }]]);
+  });
+
+  test("that is no object is one field", async () => {
+    const [question, ...rest] = views.asking.pending;
+    await inbox({ ...views.asking, pending: [{ ...question, schema: { type: "integer", minimum: 0 } }, ...rest] });
+    await shown.type(card(0).querySelector("input.wb-input") as Element, "7");
+    await shown.press("Answer");
+
+    assert.deepEqual(sent(), [["answer", { id: "ap-40", value: 7 }]]);
+  });
+});
+
 describe("the inbox", () => {
-  test("decides those that were selected, each by its own command", async () => {
+  test("decides those that were selected at once, each by what its card shows, and names those that were not decided", async () => {
     await inbox();
     const boxes = [...shown.page.querySelectorAll<HTMLInputElement>(".wb-card .wb-check")];
     for (const nth of [1, 2]) {
@@ -194,10 +261,40 @@ describe("the inbox", () => {
       await settle();
     }
     await shown.press("Approve selected");
-    await reply({ ok: {} });
-    await reply({ ok: {} });
+    await reply({ ok: { decided: ["ap-31"], undecided: { "ap-32": "'ap-32' is already rejected, by ana; the first decision stands" } } });
 
-    assert.deepEqual(sent(), [["approve", { id: "ap-31" }], ["approve", { id: "ap-32" }]]);
+    assert.deepEqual(sent(), [["approve_all", { ids: { "ap-31": null, "ap-32": null } }]]);
+    assert.match(shown.text(".wb-selection"), /1 of 3 selected.*1 not decided: 'ap-32' is already rejected, by ana/);
+  });
+
+  test("rejects those that were selected for one reason", async () => {
+    await inbox(views.asking);
+    await shown.press("Reject selected…");
+    assert.deepEqual(sent(), []);
+    (shown.page.querySelector(".wb-selection .wb-check") as HTMLInputElement).click();
+    await settle();
+    await shown.press("Reject selected…");
+    await shown.type(shown.page.querySelector(".wb-selection .wb-input-said") as Element, "not today");
+    await shown.press("Reject");
+
+    assert.deepEqual(sent(), [["reject_all", { ids: { "ap-40": "sha256:40", "ap-31": "sha256:31" }, reason: "not today" }]]);
+  });
+
+  test("lists the rules in force, and revokes one", async () => {
+    await inbox(views.asking);
+    assert.equal(shown.page.querySelector(".wb-rules"), null);
+
+    await shown.press("Rules (2)");
+    assert.match(shown.text(".wb-rules"), /Approve refund_order from support, where amount le 50, in this notebook\..*by ana/);
+    await shown.press("Revoke", 1);
+
+    assert.deepEqual(sent(), [["revoke", { rule: "allow-*-77aa01" }]]);
+  });
+
+  test("says that a rule decided", async () => {
+    await inbox(views.asking);
+
+    assert.match(shown.text(".wb-decided"), /Approvedrefund_ordersupport, run-6d02by the rule allow-refund_order-3f2a1c/);
   });
 
   test("finds by agent, tool, run and text", async () => {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.questions import INPUT_REQUIRED
 from workbench.agents.schema import secret_names
 from workbench.widgets import words
 
@@ -93,7 +94,7 @@ def _run(view: Mapping[str, Any]) -> Picture:
     status = view["status"] if view["alive"] or view["ended_at"] else f"{view['status']}, killed"
     if view["status"] == "waiting" and view["alive"] and pending:
         status = "waiting for an approval"
-    decide = [line for approval in pending for line in _decide(approval["id"])]
+    decide = [line for approval in pending for line in _decide(approval)]
     if any(action["command"] == "extend" for action in view["actions"]):
         status = "waiting for a budget" if view["alive"] and not pending else status
         decide += [f'await bench.runs["{view["id"]}"].extend()', f"workbench extend {view['id']}"]
@@ -119,7 +120,10 @@ def _waits(approval: dict[str, Any] | None) -> bool:
     return approval is not None and approval["status"] == "pending"
 
 
-def _decide(id: str) -> tuple[str, str]:
+def _decide(approval: dict[str, Any]) -> tuple[str, str]:
+    id = approval["id"]
+    if approval.get("asks") == INPUT_REQUIRED:
+        return f'await bench.approvals.answer("{id}", …)', f"workbench answer {id} JSON"
     return f'await bench.approvals.approve("{id}")', f"workbench approve {id}"
 
 
@@ -199,11 +203,15 @@ def _approvals(view: Mapping[str, Any]) -> Picture:
         status=f"{len(pending)} pending",
         shape="pending" if pending else "completed",
         at=view["now"],
-        facts=[("Pending", words.count(len(pending))), ("Decided", words.count(view["decided_total"]))],
+        facts=[
+            ("Pending", words.count(len(pending))),
+            ("Decided", words.count(view["decided_total"])),
+            *(("Rule", rule["sentence"]) for rule in view.get("rules", ())),
+        ],
         now=(view["now_line"]["strong"], view["now_line"]["text"]),
         columns=("Approval", "Asked by", "What", "Status", "When"),
         rows=[_approval_row(view, approval) for approval in [*pending, *decided]],
-        decide=[line for approval in pending for line in _decide(approval["id"])],
+        decide=[line for approval in pending for line in _decide(approval)],
     )
 
 
@@ -217,15 +225,23 @@ def _approval_row(view: Mapping[str, Any], approval: dict[str, Any]) -> Row:
     what = Cell(
         f"{approval['tool']}({words.arguments(approval['args'], secret_names(approval['schema']))})",
         code=True,
-        lines=(" ".join(filter(None, (approval["sentence"], approval["act"]))),),
+        lines=tuple(filter(None, (" ".join(filter(None, (approval["sentence"], approval["act"]))), _why(approval)))),
     )
     askers = approval.get("chain", [approval["agent"], ""])[:-1]
     asked_by = Cell(f"{' → '.join(askers)}, {approval['run']}")
     return Row((Cell(approval["id"]), asked_by, what, Cell(status), Cell(when)), status=approval["status"])
 
 
+def _why(approval: dict[str, Any]) -> str:
+    """Why a person is asked, where somebody said."""
+    message = approval.get("message", "")
+    return f"Asked because: {message}" if message and approval.get("asks") != INPUT_REQUIRED else ""
+
+
 def _decision(approval: dict[str, Any]) -> str:
     said: str = approval["status"]
+    if approval.get("rule_id"):
+        return f"{said} by the rule {approval['rule_id']}" + (f": {approval['reason']}" if approval["reason"] else "")
     if approval["decided_by"]:
         said += f" by {approval['decided_by']}"
     if approval["via"]:

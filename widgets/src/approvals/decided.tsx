@@ -51,9 +51,14 @@ export function Decided(props: { approvals: readonly Approval[]; total: number; 
 
 const VIA: Record<string, string> = { notebook: "this notebook", cli: "command line", python: "Python" };
 
+/** Who decided, where it was a rule. */
+function ruled(approval: Approval): string | null {
+  return approval.rule_id === undefined || approval.rule_id === null ? null : `by the rule ${approval.rule_id}`;
+}
+
 function how(approval: Approval): string {
   if (approval.status === "expired") return approval.expires_at === null && approval.decided_at === null ? "no decision in time" : `no decision in ${elapsed((approval.decided_at ?? approval.asked_at) - approval.asked_at)}`;
-  const by = approval.decided_by === null ? "" : `by ${approval.decided_by}`;
+  const by = ruled(approval) ?? (approval.decided_by === null ? "" : `by ${approval.decided_by}`);
   const via = approval.via === null || approval.via === "rule" ? "" : (VIA[approval.via] ?? approval.via);
   const said = [by, via].filter((part) => part !== "").join(", ");
   return approval.reason !== null && approval.reason !== "" ? `${said}: “${approval.reason}”` : said;

@@ -11,8 +11,9 @@ import { useConnection, useSecond } from "../parts/live";
 import { Said } from "../parts/said";
 import { Drawing } from "../parts/shapes";
 import { count, json } from "../parts/words";
-import type { Approval, ApprovalsView } from "../types";
+import type { Approval, ApprovalsView, Json } from "../types";
 import { Decided } from "./decided";
+import { Rules } from "./rules";
 
 const FEW = 3;
 
@@ -32,6 +33,8 @@ function Inbox({ view, connection }: { view: ApprovalsView; connection: Connecti
   const [search, setSearch] = useState("");
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [all, setAll] = useState(false);
+  const [rules, setRules] = useState(false);
+  const written = view.rules ?? [];
   useKeys(root, { onList: () => setKeys(!keys), onLeave: () => place.current?.focus() });
 
   const shown = view.pending.map((approval, index) => ({ approval, index })).filter(({ approval }) => matches(approval, search));
@@ -69,7 +72,16 @@ function Inbox({ view, connection }: { view: ApprovalsView; connection: Connecti
       </header>
       <Now line={said ?? view.now_line} actions={said === null ? view.actions : []} connection={wide} live={live} place={place} />
       <div class="wb-inbox">
-        {shown.length > 1 && <Selection shown={shown.length} chosen={chosen} connection={wide} live={live} onAll={selectAll} onDone={() => setSelected(new Set())} />}
+        {(shown.length > 1 || written.length > 0 || rules) && (
+          <div class="wb-selection">
+            {shown.length > 1 && <Selection shown={shown.length} chosen={chosen} connection={wide} live={live} onAll={selectAll} onDone={(left) => setSelected(left)} />}
+            <span class="wb-far wb-dim">
+              {shown.length > 1 && <span class="wb-wide">expiring first, then oldest</span>}
+              <Button look="quiet" small label={`Rules (${count(written.length)})`} pressed={rules} onPress={() => setRules(!rules)} />
+            </span>
+          </div>
+        )}
+        {rules && <Rules rules={written} connection={wide} live={live} now={now} />}
         {shown.map(({ approval, index }) => (
           <Card
             key={approval.id}
@@ -109,25 +121,28 @@ interface SelectionProps {
   connection: Connection<unknown>;
   live: boolean;
   onAll(on: boolean): void;
-  onDone(): void;
+  /** What is still selected: those that were not decided. */
+  onDone(left: ReadonlySet<string>): void;
 }
 
-/** Decides several at once: one command for each, so that each is bound to the arguments its card shows. */
+/** Decides several at once: each is bound to the arguments that its card shows, and those that were not decided are named. */
 function Selection({ shown, chosen, connection, live, onAll, onDone }: SelectionProps): JSX.Element {
   const commands = useCommands(connection);
   const [reason, setReason] = useState<string | null>(null);
-  const each = async (command: string, extra: { [key: string]: string }): Promise<void> => {
-    for (const approval of chosen) {
-      const action = approval.actions.find((one) => one.command === command);
-      const outcome = action === undefined ? null : await commands.send(action, extra);
-      if (outcome !== null && "error" in outcome) return;
-    }
+  const [left, setLeft] = useState<string[]>([]);
+  const able = (command: string): Approval[] => chosen.filter((approval) => approval.actions.some((one) => one.command === command && one.enabled));
+  const all = async (command: string, extra: { [key: string]: Json }): Promise<void> => {
+    const ids = Object.fromEntries(able(command).map((approval) => [approval.id, approval.digest ?? null]));
+    const outcome = await commands.send({ label: "", command: `${command}_all`, args: { ids }, enabled: true }, extra);
+    if (outcome === null || "error" in outcome) return;
+    const undecided = (outcome.ok as { undecided?: { [id: string]: string } }).undecided ?? {};
+    setLeft(Object.values(undecided));
     setReason(null);
-    onDone();
+    onDone(new Set(Object.keys(undecided)));
   };
-  const none = chosen.length === 0 || !live;
+  const none = (command: string): boolean => able(command).length === 0 || !live;
   return (
-    <div class="wb-selection">
+    <>
       <input
         type="checkbox"
         class="wb-check"
@@ -141,18 +156,25 @@ function Selection({ shown, chosen, connection, live, onAll, onDone }: Selection
       </span>
       {reason === null ? (
         <>
-          <Button label="Approve selected" disabled={none} doing={commands.busy === "approve" ? "Approving" : null} onPress={() => void each("approve", {})} />
-          <Button label="Reject selected…" disabled={none} onPress={() => setReason("")} />
+          <Button label="Approve selected" disabled={none("approve")} doing={commands.busy === "approve_all" ? "Approving" : null} onPress={() => void all("approve", {})} />
+          <Button label="Reject selected…" disabled={none("reject")} onPress={() => setReason("")} />
         </>
       ) : (
         <>
           <input class="wb-input wb-input-said" type="text" placeholder="Reason, shown to the model (optional)" aria-label="Reason, shown to the model" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
-          <Button look="danger" label="Reject" disabled={none} doing={commands.busy === "reject" ? "Rejecting" : null} onPress={() => void each("reject", { reason })} />
+          <Button look="danger" label="Reject" disabled={none("reject")} doing={commands.busy === "reject_all" ? "Rejecting" : null} onPress={() => void all("reject", { reason })} />
           <Button label="Back" cap="Esc" onPress={() => setReason(null)} />
         </>
       )}
-      <span class="wb-far wb-dim wb-wide">expiring first, then oldest</span>
       <Outcomes commands={commands} />
-    </div>
+      {left.length > 0 && (
+        <p class="wb-refusal" role="alert">
+          <Drawing name="octagon" ink="red" />
+          <span>
+            {count(left.length)} not decided: {left.join("; ")}
+          </span>
+        </p>
+      )}
+    </>
   );
 }

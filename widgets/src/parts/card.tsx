@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Connection, Outcome } from "../model";
 import type { Action, Approval, Json } from "../types";
 import { ActionButton, Button, type Commands, Outcomes, useCommands } from "./buttons";
-import { EditForm } from "./form";
+import { AnswerForm, EditForm } from "./form";
 import { isSecret } from "./schema";
 import { useSettled } from "./settled";
 import { Drawing } from "./shapes";
@@ -26,7 +26,7 @@ interface CardProps {
   onDecided(outcome: Outcome): void;
 }
 
-type Mode = "ask" | "edit" | "reject" | "answer";
+type Mode = "ask" | "edit" | "reject" | "answer" | "always";
 
 export function Card(props: CardProps): JSX.Element {
   const { approval, connection, live, now, inbox } = props;
@@ -63,6 +63,7 @@ export function Card(props: CardProps): JSX.Element {
       else void open(command as Mode);
     }
   };
+  const wants = approval.asks === "input_required";
   const soon = approval.expires_at !== null && approval.expires_at - now <= SOON;
   return (
     <section
@@ -71,7 +72,7 @@ export function Card(props: CardProps): JSX.Element {
       tabIndex={-1}
       data-wb-stop=""
       data-wb-card={approval.id}
-      aria-label={`Approval asked: ${approval.tool}`}
+      aria-label={`${wants ? "Value" : "Approval"} asked: ${approval.tool}`}
       onKeyDown={keys}
     >
       <header class="wb-card-head">
@@ -87,7 +88,8 @@ export function Card(props: CardProps): JSX.Element {
         <Drawing name="diamond" ink="amber" />
         <span class="wb-card-question">
           <b>
-            Approve <span class="wb-code">{approval.tool}</span>?
+            {wants ? "Asked by" : "Approve"} <span class="wb-code">{approval.tool}</span>
+            {wants ? null : "?"}
           </b>
           {inbox !== undefined && (
             <span class="wb-dim">
@@ -114,8 +116,9 @@ export function Card(props: CardProps): JSX.Element {
         ) : (
           <>
             <p class="wb-card-says">
-              {approval.sentence} <span class="wb-dim">{approval.act} Nothing has happened yet.</span>
+              {approval.sentence} {!wants && <span class="wb-dim">{approval.act} Nothing has happened yet.</span>}
             </p>
+            {!wants && (approval.message ?? "") !== "" && <p class="wb-card-why wb-dim">Asked because: {approval.message}</p>}
             <Arguments approval={approval} path={props.path} connection={connection} />
             {approval.expires_at !== null && <Expiry approval={approval} now={now} soon={soon} />}
             <Answers mode={mode} approval={approval} live={live} commands={commands} settled={settled} decide={decide} open={open} back={back} />
@@ -185,6 +188,39 @@ interface AnswersProps {
 const RARE = new Set(["answer", "always", "dismiss"]);
 const CAPS: Record<string, string> = { approve: "A", edit: "E", reject: "R" };
 
+const SCOPES: readonly (readonly [string, string])[] = [
+  ["notebook", "in this notebook"],
+  ["run", "in this run"],
+  ["session", "until this kernel ends"],
+];
+
+/** The rule that "always" would write, shown before it writes it. */
+function Always({ action, approval, live, commands, settled, decide, back }: AnswersProps & { action: Action }): JSX.Element {
+  const [scope, setScope] = useState("notebook");
+  const choice = useRef<HTMLSelectElement>(null);
+  useEffect(() => choice.current?.focus(), []);
+  const name = `${approval.id}-scope`;
+  return (
+    <div class="wb-always">
+      <label for={name}>
+        <b>This rule is written:</b> approve <span class="wb-code">{approval.tool}</span> from {approval.agent},
+      </label>
+      <select id={name} ref={choice} class="wb-input wb-input-choice" value={scope} onChange={(event) => setScope(event.currentTarget.value)}>
+        {SCOPES.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+      <span class="wb-dim">It approves what waits of it too. It is listed under Rules, where you can revoke it.</span>
+      <div class="wb-actions">
+        <ActionButton action={{ ...action, label: "Approve always" }} commands={commands} live={live} onPress={() => settled() && void decide(action, { scope })} />
+        <Button label="Back" cap="Esc" onPress={back} />
+      </div>
+    </div>
+  );
+}
+
 function Answers(props: AnswersProps): JSX.Element {
   const { mode, approval, live, commands } = props;
   const find = (command: string): Action | undefined => approval.actions.find((action) => action.command === command);
@@ -197,6 +233,17 @@ function Answers(props: AnswersProps): JSX.Element {
       </Said>
     );
   }
+  const always = find("always");
+  if (mode === "always" && always !== undefined) return <Always {...props} action={always} />;
+  if (approval.asks === "input_required" && answer !== undefined) {
+    return (
+      <AnswerForm approval={approval} commands={commands} live={live} ready={props.settled} onAnswer={(value) => void props.decide(answer, { value })}>
+        {approval.actions.filter((action) => action.command !== "answer").map((action) => (
+          <ActionButton key={action.command} action={action} commands={commands} live={live} onPress={() => void (action.command === "reject" ? props.open("reject") : props.decide(action))} {...(RARE.has(action.command) ? { look: "link" as const } : {})} />
+        ))}
+      </AnswerForm>
+    );
+  }
   if (mode === "answer" && answer !== undefined) {
     return (
       <Said label={`What ${approval.tool} would have returned`} back={props.back} live={live} onSay={(value) => void props.decide(answer, { value })}>
@@ -205,7 +252,7 @@ function Answers(props: AnswersProps): JSX.Element {
     );
   }
   const press = (action: Action): void => {
-    if (action.command === "edit" || action.command === "reject" || action.command === "answer") void props.open(action.command);
+    if (["edit", "reject", "answer", "always"].includes(action.command)) void props.open(action.command as Mode);
     else if (action.command !== "approve" || props.settled()) void props.decide(action);
   };
   const button = (action: Action, rare: boolean): JSX.Element => (

@@ -1,6 +1,6 @@
 // The edit form: the arguments of a request as typed fields or as JSON, two views of one value.
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Approval, Json } from "../types";
 import { Button, type Commands } from "./buttons";
@@ -84,6 +84,53 @@ export function EditForm({ approval, args, commands, live, ready, onApprove, onB
   );
 }
 
+interface AnswerProps {
+  approval: Approval;
+  commands: Commands;
+  live: boolean;
+  ready(): boolean;
+  onAnswer(value: Json): void;
+  children?: ComponentChildren;
+}
+
+const WHOLE = "value";
+
+/** The value that is asked for, as typed fields by its schema; one that is no object has a single field. */
+export function AnswerForm({ approval, commands, live, ready, onAnswer, children }: AnswerProps): JSX.Element {
+  const { schema } = approval;
+  const inside = schema.type === "object" && schema.properties !== undefined;
+  const fields = fieldsOf(inside ? schema : { type: "object", properties: { [WHOLE]: schema }, required: [WHOLE], ...(schema.$defs === undefined ? {} : { $defs: schema.$defs }) }, {});
+  const [texts, setTexts] = useState<Record<string, string>>(() => Object.fromEntries(fields.map((field) => [field.name, inField(field, field.schema.default)])));
+  const [tried, setTried] = useState(false);
+  const read = fields.map((field) => readField(field, texts[field.name] ?? "", {}));
+  const problems = read.filter((one) => one.problem !== null).length;
+  const values = Object.fromEntries(read.flatMap(({ field, value }) => (value === undefined ? [] : [[field.name, value]])));
+  const answer = (): void => {
+    if (problems > 0) setTried(true);
+    else if (ready()) onAnswer(inside ? values : (values[WHOLE] ?? null));
+  };
+  return (
+    <div class="wb-form" role="group" aria-label={`Answer ${approval.tool}`}>
+      {read.map((one) => (
+        <FieldRow
+          key={one.field.name}
+          id={`${approval.id}-${one.field.name}`}
+          read={tried || (texts[one.field.name] ?? "") !== "" ? one : { ...one, problem: null }}
+          text={texts[one.field.name] ?? ""}
+          onInput={(text) => setTexts((held) => ({ ...held, [one.field.name]: text }))}
+        />
+      ))}
+      <div class="wb-actions">
+        <Button look="primary" label="Answer" name="answer" disabled={!live || (tried && problems > 0)} doing={commands.busy === "answer" ? "Answering" : null} onPress={answer} />
+        {children}
+        <span class="wb-far" aria-live="polite">
+          {tried && problems > 0 ? <span class="wb-ink-red">{plural(problems, "field")} to fix</span> : ""}
+        </span>
+      </div>
+    </div>
+  );
+}
+
 interface Read {
   field: Field;
   value: Json | undefined;
@@ -97,7 +144,7 @@ function readField(field: Field, text: string, args: Args): Read {
     const value = field.choices.find((choice) => inField(field, choice) === text);
     return { field, value, problem: problemOf(field, value) };
   }
-  if (field.input === "switch") return { field, value: text === "true", problem: null };
+  if (field.input === "switch" && text !== "") return { field, value: text === "true", problem: null };
   const result = typed(field, text);
   if (result === null) return { field, value: undefined, problem: field.input === "number" ? problemOf(field, null) : "Is no JSON" };
   return { field, value: result.value, problem: problemOf(field, result.value) };
@@ -114,9 +161,11 @@ function objectProblem(result: { value: Json } | null, fields: Field[]): string 
   return null;
 }
 
-function FieldRow(props: { id: string; read: Read; text: string; before: Json | undefined; onInput(text: string): void }): JSX.Element {
+/** One field; with `before`, what it was is said beside it. */
+function FieldRow(props: { id: string; read: Read; text: string; before?: Json | undefined; onInput(text: string): void }): JSX.Element {
   const { id, read, text, before } = props;
   const { field, problem } = read;
+  const edits = "before" in props;
   const same = text === inField(field, before);
   const common = {
     id,
@@ -128,7 +177,7 @@ function FieldRow(props: { id: string; read: Read; text: string; before: Json | 
   return (
     <div class="wb-field">
       <label class="wb-field-name" for={id}>
-        {field.name}
+        {edits || field.name !== WHOLE ? field.name : "Your answer"}
         <span class="wb-field-rule" id={`${id}-rule`}>
           {field.rule}
         </span>
@@ -140,7 +189,7 @@ function FieldRow(props: { id: string; read: Read; text: string; before: Json | 
           <input {...common} type="password" value={text} onInput={input} autocomplete="off" />
         ) : field.input === "choice" || field.input === "switch" ? (
           <select {...common} value={text} onChange={input}>
-            {(field.optional || field.nullable || before === undefined) && field.input === "choice" ? <option value="">nothing</option> : null}
+            {((field.optional || field.nullable || before === undefined) && field.input === "choice") || text === "" ? <option value="">nothing</option> : null}
             {(field.input === "switch" ? [true, false] : field.choices).map((choice) => (
               <option key={json(choice)} value={inField(field, choice)}>
                 {field.input === "switch" ? (choice === true ? "yes" : "no") : inField(field, choice)}
@@ -160,7 +209,7 @@ function FieldRow(props: { id: string; read: Read; text: string; before: Json | 
         </p>
       </div>
       <div class="wb-field-change">
-        {same ? (
+        {!edits ? null : same ? (
           <span class="wb-dim">as asked</span>
         ) : (
           <span class="wb-ink-blue">
