@@ -29,18 +29,34 @@ if TYPE_CHECKING:
     from workbench.process.definition import Definition
     from workbench.process.handle import Handle
 
+OWNERS = frozenset(("notebook", "cli"))
+
 __all__ = ["Principal", "Stopped", "ToolContext"]
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is asking. `channel` is notebook, cli, mcp, a2a or wire."""
+    """Who is asking. `channel` is notebook, cli, mcp, a2a or wire; who asks by the first two owns the bench."""
 
     name: str = "you"
     channel: str = "notebook"
 
     def __str__(self) -> str:
         return f"{self.channel}:{self.name}"
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the bench is theirs: they sit at its notebook, or at a command line on its store."""
+        return self.channel in OWNERS
+
+    @property
+    def account(self) -> str:
+        """Whose conversations and notes they have: the same at the notebook and at the command line."""
+        return f"owner:{self.name}" if self.is_owner else str(self)
+
+    def may_see(self, other: Principal) -> bool:
+        """Whether what is of `other` may be shown to them: everything to the owner, to others what is theirs."""
+        return self.is_owner or self.account == other.account
 
 
 class Stopped:

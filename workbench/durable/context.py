@@ -169,16 +169,27 @@ class DurableContext(Listening[M, S]):
 
         Another `id` must be this call's alone, as the key is. Raises: as `step`, and what the call raises.
         """
+
+        async def asked(key: str, rest: Callable[[], Awaitable[None]]) -> Any:
+            if getattr(handle, "key", None) is not None:  # what waits for another durable process is at rest
+                await rest()
+            return await handle.call(message, id=id or key)
+
+        return self.wait(name, asked)
+
+    def wait(self, name: str, fn: Callable[[str, Callable[[], Awaitable[None]]], Awaitable[Any]]) -> Awaitable[Any]:
+        """Wait for something outside, once: a step whose function awaits `rest()` before it waits for another process.
+
+        Its message is at rest from then on: the death of its host is no attempt at it.
+        """
         branch, address, record = self._take(name)
         if record is not None:
             return recorded(record, PLAIN)
 
-        async def asked(key: str) -> Any:
-            if getattr(handle, "key", None) is not None:  # what waits for another durable process is at rest
-                await self._wait(branch.ledger, address)
-            return await handle.call(message, id=id or key)
+        async def waited(key: str) -> Any:
+            return await fn(key, lambda: self._wait(branch.ledger, address))
 
-        return self._run(branch, address, asked, PLAIN, None, None)
+        return self._run(branch, address, waited, PLAIN, None, None)
 
     async def _wait(self, ledger: Ledger, address: Address) -> None:
         if not ledger.has(address, "wait"):

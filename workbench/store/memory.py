@@ -237,4 +237,6 @@ class MemoryStore(MemoryRecords, MemoryGlance):
     async def prune(self, before: float) -> int:
         """Forget what is older than `before`."""
         gone = sum(prune(line, before) for line in self._room.lines.values())
-        return gone + await self._queues.prune(before) + await self._topics.prune(before)
+        return (
+            gone + await self._queues.prune(before) + await self._topics.prune(before) + self._room.talks.prune(before)
+        )

@@ -18,6 +18,7 @@ from workbench.errors import QueueError, StoreError
 from workbench.store.claims import Host
 from workbench.store.fencing import fenced
 from workbench.store.key import checked
+from workbench.store.memory_conversations import MemoryConversations
 from workbench.store.memory_queue import MemoryQueues
 from workbench.store.memory_schedules import MemorySchedules
 from workbench.store.memory_topic import MemoryTopics
@@ -40,6 +41,7 @@ class MemoryHost:
     queues_of: ClassVar[type[MemoryQueues]] = MemoryQueues
     topics_of: ClassVar[type[MemoryTopics]] = MemoryTopics
     schedules_of: ClassVar[type[MemorySchedules]] = MemorySchedules
+    conversations_of: ClassVar[type[MemoryConversations]] = MemoryConversations
 
     post_now: Callable[..., int]
     """Of the store: topics and schedules post by it."""
@@ -72,6 +74,12 @@ class MemoryHost:
         return self._schedules
 
     @property
+    def conversations(self) -> MemoryConversations:
+        """The conversations of the room."""
+        _ = self.host
+        return self._conversations
+
+    @property
     def host(self) -> Host:
         """Who we are among the hosts of the room."""
         if self._host is None:
@@ -90,6 +98,7 @@ class MemoryHost:
         shared = (lambda: self.host, self._room.hosts, now, self._settle, self._wrote)
         self._queues = self.queues_of(self._room.queues, *shared)
         self._topics = self.topics_of(self._room.topics, *shared, post=self._posted)
+        self._conversations = self.conversations_of(self._room.talks, *shared, post=self.post_now)
         self._schedules = self.schedules_of(self._room.schedules, self.post_now, now, self._settle)
 
     async def close(self) -> None:

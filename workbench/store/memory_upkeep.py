@@ -85,6 +85,7 @@ class MemoryUpkeep:
                 )
             self._room.deleted[key] = (line.epoch, line.last_seq)
             del self._room.lines[key]
+            self._room.talks.strike_off(key)
             self._room.records = {id: row for id, row in self._room.records.items() if row.key != key}
             self._wrote()
             return True
@@ -151,6 +152,8 @@ class MemoryUpkeep:
                 )
         for record in self._room.records.values():
             sizes.setdefault("requests", []).append(len(record.body))
+        for talk in self._room.talks.by_name.values():
+            sizes.setdefault("exchanges", []).extend(len(each.content or "") for each in talk.exchanges.values())
         return {kind: Kind(len(each), sum(each)) for kind, each in sizes.items()}
 
 

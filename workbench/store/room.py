@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from workbench.errors import StoreError
 from workbench.store.carrying import carried_over
+from workbench.store.conversation_room import Talks
 from workbench.store.glance import Activation, Entry
 from workbench.store.journal import Commit, Logged, StepRecord
 from workbench.store.letters import SetAside
@@ -91,6 +92,7 @@ class Room:
         self.deleted: dict[str, tuple[int, int]] = {}
         self.queues = QueueRoom()
         self.topics = TopicRoom()
+        self.talks = Talks(self.lines)
         self.schedules: dict[str, Planned] = {}
         self.ids = itertools.count(1)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from workbench.store.claims import Host
+    from workbench.store.conversations import ConversationStore
     from workbench.store.glance import Activation, Entry, KeyInfo
     from workbench.store.journal import DeadLetter
     from workbench.store.queue import QueueStore
@@ -48,6 +49,11 @@ class Store(Journal, Claims, Inbox, Records, Letters, Glance, Protocol):
     @property
     def schedules(self) -> ScheduleStore:
         """Work that comes again (`workbench.store.schedules`)."""
+        ...
+
+    @property
+    def conversations(self) -> ConversationStore:
+        """Runs that continue one another (`workbench.store.conversations`)."""
         ...
 
     @property

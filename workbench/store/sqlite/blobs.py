@@ -32,6 +32,7 @@ SWEEP = """
         UNION SELECT decision FROM records WHERE typeof(decision) = 'blob'
         UNION SELECT body FROM jobs WHERE typeof(body) = 'blob'
         UNION SELECT body FROM events WHERE typeof(body) = 'blob'
+        UNION SELECT content FROM exchanges WHERE typeof(content) = 'blob'
     )
 """
 

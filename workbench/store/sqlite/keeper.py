@@ -28,6 +28,7 @@ from workbench.store.sqlite import (
     replay,
     states,
 )
+from workbench.store.sqlite.conversations import SQLiteConversations
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import Ledger
@@ -72,6 +73,7 @@ class SQLiteStore:
         self._queues: SQLiteQueues
         self._topics: SQLiteTopics
         self._schedules: SQLiteSchedules
+        self._conversations: SQLiteConversations
         self._upkeep: SQLiteUpkeep
 
     @property
@@ -97,6 +99,12 @@ class SQLiteStore:
         """The schedules of the file."""
         self._check()
         return self._schedules
+
+    @property
+    def conversations(self) -> SQLiteConversations:
+        """The conversations of the file."""
+        self._check()
+        return self._conversations
 
     @property
     def upkeep(self) -> SQLiteUpkeep:
@@ -135,6 +143,8 @@ class SQLiteStore:
             raise
         self._queues = SQLiteQueues(self._job, self._reader, self._member, now)
         self._topics = SQLiteTopics(self._job, self._reader, self._member, now)
+        shared = (self._job, self._reader, self._member, now)
+        self._conversations = SQLiteConversations(*shared, at_once=self._at_once)
         self._schedules = SQLiteSchedules(self._job, self._reader, self._member)
         self._upkeep = SQLiteUpkeep(self._job, self._reader, self.path, self._member, now)
         self._ledger.slot, self._ledger.lease, self._ledger.renewed = self._member.slot, lease, now()
@@ -258,9 +268,7 @@ class SQLiteStore:
         args: str | None = None,
     ) -> int:
         """`post`, committed when it returns, with everything that was queued before it."""
-        job = inbox.post(checked(key), self._member, message, id, wake, definition, args)
-        number: int = self._writer.at_once((JOB, job, False))
-        return number
+        return self._at_once(inbox.post(checked(key), self._member, message, id, wake, definition, args))
 
     def collect(self, key: str, epoch: int) -> Awaitable[list[Logged]]:
         """Move what was posted into the log."""
@@ -379,8 +387,13 @@ class SQLiteStore:
                 went, after = await self._job(pruning.prune_slice(table, after, end, before))
                 gone += went
         gone += await self._queues.prune(before) + await self._topics.prune(before)
+        gone += await self._conversations.prune(before)
         await self._job(pruning.sweep_blobs())
         return gone
+
+    def _at_once(self, job: Job[T]) -> T:
+        value: T = self._writer.at_once((JOB, job, False))
+        return value
 
     def _job(self, job: Job[T], *, full: bool = False) -> asyncio.Future[T]:
         self._check()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sqlite_utils import Database, Migrations
 
+from workbench.store.sqlite.conversations import CONVERSATIONS
 from workbench.store.sqlite.schedules import SCHEDULES
 from workbench.store.sqlite.schema import APPLICATION_ID, DEAD_LETTERS, DELETED, SET, TABLES
 from workbench.store.sqlite.schema_messages import QUEUES, TOPICS
@@ -79,6 +80,13 @@ def deleted(db: Database) -> None:
 def code(db: Database) -> None:
     """A life knows the code that it ran."""
     db.conn.execute("ALTER TABLE activations ADD COLUMN code TEXT")
+
+
+@migrations(name="0009_conversations")
+def conversations(db: Database) -> None:
+    """Runs that continue one another."""
+    for statement in CONVERSATIONS:
+        db.conn.execute(statement)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

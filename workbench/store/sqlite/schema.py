@@ -34,6 +34,7 @@ NAMES = (
     "0006_schedules",
     "0007_deleted",
     "0008_code",
+    "0009_conversations",
 )
 """The migrations that this code knows, in order."""
 

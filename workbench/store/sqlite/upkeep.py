@@ -51,6 +51,7 @@ BY_KIND = """
         UNION ALL SELECT 'posts', length(CAST(message AS BLOB)) FROM inbox
         UNION ALL SELECT 'requests', length(CAST(body AS BLOB)) FROM records
         UNION ALL SELECT 'jobs', length(CAST(body AS BLOB)) FROM jobs
+        UNION ALL SELECT 'exchanges', length(CAST(content AS BLOB)) FROM exchanges
         UNION ALL SELECT 'large payloads', length(CAST(body AS BLOB)) FROM blobs
         UNION ALL SELECT 'keys', length(CAST(args AS BLOB)) FROM keys
         UNION ALL SELECT 'lives', 0 FROM activations
@@ -80,7 +81,7 @@ REST = (
     "DELETE FROM states WHERE key = ?",
     "DELETE FROM keys WHERE id = ?",
 )
-REQUESTS = "DELETE FROM records WHERE key = ?"
+BY_NAME = ("DELETE FROM records WHERE key = ?", "DELETE FROM exchanges WHERE key = ?")
 
 
 class SQLiteUpkeep:
@@ -153,7 +154,8 @@ def _delete(key: str, member: Member) -> Job[bool]:
         ledger.sql(BURY, (ledger.next_id(), ledger.at, known.id))
         for statement in (LINES, LIVES, *REST):
             ledger.sql(statement, (known.id,))
-        ledger.sql(REQUESTS, (key,))
+        for statement in BY_NAME:
+            ledger.sql(statement, (key,))
         ledger.forget(key)
         return True
 
