@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.delegates import delegate, handoff, mover, parts
 from workbench.agents.foreign import accepted
+from workbench.agents.history import History
 from workbench.agents.output import Output
 from workbench.agents.tools import Tool, toolset
 from workbench.durable.stages import Stages
@@ -35,7 +36,8 @@ class Agent:
     provider string such as "openai:gpt-5.2", or an object of `workbench.models`. `instructions` are a text, or a
     function of a `RunInfo` that gives one, plain or async, called once for a run. `output` is the type of the answer:
     text when it is left out, else a pydantic model, a dataclass, a TypedDict, a scalar, a list of them. `max_turns`
-    bounds the model turns of one run, or of its part of one that was handed over; `retries` says how often in a row a
+    bounds the model turns of one run, or of its part of one that was handed over; `history` how much of its
+    conversation its model is told; `retries` says how often in a row a
     model may give what cannot be used (calls of tools that are not there or with arguments that do not fit, an output
     that does not fit) and be told so, before the run fails. Raises: BadInput naming the agent and what cannot be.
     """
@@ -54,6 +56,7 @@ class Agent:
         max_turns: int = 20,
         retries: int = 2,
         settings: dict[str, Any] | None = None,
+        history: History | None = None,
     ) -> None:
         if type(name) is not str or not _NAME.fullmatch(name):
             raise BadInput(f"an agent's name is letters, digits, _ . and - beginning with a letter, found {name!r}")
@@ -79,6 +82,7 @@ class Agent:
             )
         self.instructions = instructions
         self.max_turns = max_turns
+        self.history = history or History()
         self.settings = dict(settings or {})
         self._given = model
         self._model: Model | None = None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from workbench.agents.agent import Agent
     from workbench.durable.context import DurableContext
-    from workbench.models.model import Request, Turn
+    from workbench.models.model import Model, Request, Turn
 
 __all__ = ["CHANCES", "NUDGES", "Asking"]
 
@@ -49,16 +49,17 @@ class _Patience(Retry):
 
 
 class Asking:
-    """Asks the model of one agent for the turns of one run. `retry` goes with the step that a turn is."""
+    """Asks the model of one agent, or `model`, for the turns of one run. `retry` goes with the step that a turn is."""
 
-    def __init__(self, context: DurableContext[Any, Any], agent: Agent) -> None:
+    def __init__(self, context: DurableContext[Any, Any], agent: Agent, model: Model | None = None) -> None:
         self._context = context
         self._agent = agent
+        self._model = model
         self.retry = _Patience(times=1 + sum(CHANCES.values()), fatal=self._is_spent)
 
     async def ask(self, request: Request, on_text: Callable[[str], None]) -> Turn:
         """One try, within that step; it knows of those before it. Raises: what the model raises, BadInput."""
-        model, failed = self._agent.model, self._context.tries()
+        model, failed = self._model or self._agent.model, self._context.tries()
         if failed and (nudge := NUDGES.get(failed[-1].fields.get("kind", ""))):
             request = request.with_message(user_message(nudge))
         turn = await model.ask(request, on_text)

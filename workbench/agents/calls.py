@@ -13,7 +13,7 @@ Source: DESIGN rules 8 and 12, AGENTS 1.2, CASES 10, 16, 49, u28, u34, u35, u48.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.execution import ASKS, Execution
@@ -22,7 +22,8 @@ from workbench.agents.inquiry import rests_at_a_question
 from workbench.agents.outcomes import error_of, outcome, told
 from workbench.agents.schema import secret_names
 from workbench.errors import BadInput
-from workbench.models.messages import ToolResult
+from workbench.models.messages import ToolResult, calls_of
+from workbench.plain import decode
 
 if TYPE_CHECKING:
     from workbench.agents.budget_spending import Spending
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from workbench.agents.tools import Tool
     from workbench.durable.context import DurableContext
     from workbench.models.messages import Call
+    from workbench.store.journal import StepRecord
 
 __all__ = ["DEMAND", "OUTCOME", "ToolCalls", "branch_of"]
 
@@ -43,6 +45,23 @@ INTERRUPTED = "This call was interrupted. It may or may not have happened. Look 
 def branch_of(turn: int, position: int) -> str:
     """The branch of a call, which is also its id within the run."""
     return f"t{turn}.{position}"
+
+
+def calls_done(
+    records: Sequence[StepRecord], messages: Sequence[dict[str, Any]]
+) -> Callable[[int, int], ToolResult | None]:
+    """What came of each call of a run by turn and position, by its journal; None where nothing did."""
+    outcomes = {record.branch: record.payload for record in records if record.name == OUTCOME}
+
+    def done(turn: int, position: int) -> ToolResult | None:
+        text = outcomes.get(branch_of(turn, position))
+        if text is None:
+            return None
+        call = calls_of(messages[-1])[position]
+        ended = decode(text)
+        return ToolResult(call.id, call.tool, told(ended), ended["status"])
+
+    return done
 
 
 class ToolCalls:

@@ -37,7 +37,7 @@ class Facts:
     """`state` is the newest known; `records` are those of the run's message; `open` are the steps that run now.
 
     `kin` are the runs that it asked, `nested` the requests of those and of whom they asked, `stages` those of agents
-    that are known here.
+    that are known here. `in_line` says that runs of its conversation are before it.
     """
 
     id: str
@@ -67,6 +67,7 @@ class Facts:
     cut: frozenset[Address] = frozenset()
     threads: int = 0
     accounts: list[dict[str, Any]] = field(default_factory=list)
+    in_line: bool = False
     _turns: list[tuple[int, StepRecord, Turn]] | None = field(default=None, init=False)
     _holders: list[str] | None = field(default=None, init=False)
     _calls: dict[str, list[StepRecord]] | None = field(default=None, init=False)
@@ -84,7 +85,7 @@ class Facts:
             return str(self.state["status"])
         if any(request.status == "pending" for request in (*self.requests, *self.nested)) or self.stop is not None:
             return "waiting"
-        return "running" if self.records or self.lives else "queued"
+        return "running" if (self.records or self.lives) and not self.in_line else "queued"
 
     @property
     def stops(self) -> dict[str, dict[str, Any]]:

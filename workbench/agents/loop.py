@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.asking import Asking
 from workbench.agents.budget_spending import Spending
-from workbench.agents.calls import ToolCalls
+from workbench.agents.calls import ToolCalls, calls_done
 from workbench.agents.context import Stopped
 from workbench.agents.delegation import end_children
 from workbench.agents.direct import DIRECT, asked_directly, given_directly
+from workbench.agents.history import Earlier
 from workbench.agents.instructions import instructions_of
 from workbench.agents.kin import stages_taken
 from workbench.agents.usage import no_usage, with_turn
@@ -78,6 +79,10 @@ class Loop:
         self._cancelled_by: str | None = None
         self._show_timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[Any] | None = None
+        self._part = studio.conversations.part(context, assignment)
+        self._said: list[list[dict[str, Any]]] = []
+        if self._part is not None and self._part.waits:
+            self._state["status"] = "queued"
 
     async def carry_out(self) -> dict[str, Any]:
         """The state in which the run ends."""
@@ -87,6 +92,7 @@ class Loop:
         try:
             self._show()
             await self._context.caught_up()  # a cancel that was sent before strikes here, before anything begins
+            await self._join()
             self._state["output"] = await self._answer()
             self._state["status"] = "completed"
         except (asyncio.CancelledError, Exception) as error:
@@ -105,9 +111,26 @@ class Loop:
         if self._spending is not None and self._state["status"] != "completed":
             await self._spending.leave()
             self._state["reason"] = None
+        if self._part is not None:
+            said = [message for part in self._said for message in part]
+            await self._part.leave(said, calls_done(self._context.ledger.records, said))
         self._state["text"] = ""
         self._state["ended_at"] = self._studio.clock.now()
         return dict(self._state)
+
+    async def _join(self) -> None:
+        """Take its turn in its conversation, if it is in one: queued behind the runs before it."""
+        if self._part is None:
+            return
+        summary = await self._part.join(self._queued)
+        self._state["status"] = "running"
+        if summary is not None:
+            self._count(summary)
+        self._show()
+
+    def _queued(self, key: str) -> None:
+        self._state["status"] = "queued"
+        self._show()
 
     async def _answer(self) -> Any:
         if (call := self._assignment.message.get(DIRECT)) is None:
@@ -138,7 +161,8 @@ class Loop:
                 history.append(tool_results_message(results))
             else:
                 words, given = await self._verdicts.of_text(number, turn.text)
-                history.append(user_message(words))
+                if given is None:
+                    history.append(user_message(words))
             if (handed := self._calls.handed) is not None:
                 history, last = await self._hand_over(handed["to"], handed["message"], number), number
             elif given is not None:
@@ -154,7 +178,8 @@ class Loop:
         about = self._appoint(agent)
         begun = any(each.name == TURN and each.occurrence >= after for each in self._context.ledger.recorded(""))
         self._instructions = await instructions_of(self._context, about, request, begun=begun)
-        return [user_message(request)]
+        self._said.append([user_message(request)])
+        return self._said[-1]
 
     def _appoint(self, agent: Agent) -> Assignment:
         """Have what the run does done by `agent`; gives what it is about from here on."""
@@ -195,10 +220,7 @@ class Loop:
         async def ask() -> dict[str, Any]:
             self._live.text[number] = ""
             listener = _Listener(self, number)
-            agent = self._agent
-            output = None if agent.output is None else agent.output.spec
-            request = Request(self._instructions, list(history), agent.specs(), agent.settings, output)
-            return (await self._asking.ask(request, listener)).to_plain()
+            return (await self._asking.ask(self._request(history), listener)).to_plain()
 
         turn = Turn.from_plain(await self._context.step(TURN, ask, retry=self._asking.retry))
         if self._spending is not None:
@@ -208,6 +230,14 @@ class Loop:
         self._state["text"] = ""
         self._show()
         return turn
+
+    def _request(self, history: list[dict[str, Any]]) -> Request:
+        """What the next turn is asked with; who was handed the run is told nothing of what came before."""
+        agent = self._agent
+        earlier = Earlier() if self._part is None or len(self._said) > 1 else self._part.earlier
+        told, omitted = earlier.told(history, agent.history)
+        output = None if agent.output is None else agent.output.spec
+        return Request(self._instructions, told, agent.specs(), agent.settings, output, omitted)
 
     def _count(self, turn: Turn) -> None:
         self._state["usage"] = with_turn(self._state["usage"], turn)

@@ -119,13 +119,20 @@ class Run(Shown):
             if state is None or self.process.activation is None:
                 for info in store.keys_now(key=self.key):
                     state = whole(None if info.snapshot is None else decode(info.snapshot), self.agent) or state
-                    state = self._from_afar(state or first_state(self.agent, ""), begun=info.epoch > 0)
+                    begun = info.epoch > 0 and not self._in_line()
+                    state = self._from_afar(state or first_state(self.agent, ""), begun=begun)
             state = state or first_state(self.agent, "")
             if state["status"] not in FINAL and (answer := store.result_now(self.key, FIRST)) is not None:
                 state = given_up(state, decode(answer))
         except (BadInput, StoreError) as error:
             state = unreadable(self.agent, error)
         return state
+
+    def _in_line(self) -> bool:
+        """Whether runs of its conversation are before it that are not over."""
+        store = self._runtime.store.conversations
+        place = store.exchange_now(self.key)
+        return place is not None and bool(store.ahead_now(place.owner, place.name, place.number))
 
     def _from_afar(self, state: dict[str, Any], *, begun: bool) -> dict[str, Any]:
         """The state of a run that does not live here: the journal has states of ends only, and more to tell from."""
@@ -532,6 +539,7 @@ class Run(Shown):
             at_work=self.at_work,
             cut=self._cut,
             threads=len(self.process.threads),
+            in_line=not alive and self._in_line(),
         )
         if live_ledger is not None:
             facts.records = list(live_ledger.records)

@@ -102,7 +102,7 @@ class Runs:
         if conversation is not None and type(conversation) is not str:
             raise BadInput(f"a conversation is named by a text, found {conversation!r}")
         name = id or f"run-{secrets.token_hex(4)}"
-        known = self._known(name, agent, request) if id is not None else None
+        known = self._known(name, agent, request, conversation) if id is not None else None
         if known is not None:
             return known
         governs = self.studio.budgets.governing(run_key(name), budget, governed_by)
@@ -127,7 +127,7 @@ class Runs:
         governs = self.studio.budgets.governing(run_key(id), None)
         return _first_post(id, target["agent"], target["request"], at, governs=governs)
 
-    def _known(self, id: str, agent: Agent, request: str) -> Run | None:
+    def _known(self, id: str, agent: Agent, request: str, conversation: str | None) -> Run | None:
         """The run that has this id, if it is the same. Raises: CallConflict."""
         key = run_key(id)
         infos = self._runtime.store.keys_now(key=key)
@@ -138,11 +138,13 @@ class Runs:
         )
         if first is None or first.payload is None:
             return None
-        text, name = decode(first.payload)["text"], infos[0].definition.removeprefix(AGENT)
-        if (name, text) != (agent.name, request):
+        message, name = decode(first.payload), infos[0].definition.removeprefix(AGENT)
+        text, where = message["text"], message.get("conversation")
+        if (name, text, where) != (agent.name, request, conversation):
+            there, here = ("", "") if where == conversation else (_in(where), _in(conversation))
             raise CallConflict(
-                f"the run {id!r} is {name!r} with {text!r} and is asked for as {agent.name!r} with {request!r}; "
-                "use a new id for a new run",
+                f"the run {id!r} is {name!r} with {text!r}{there} and is asked for as {agent.name!r} with {request!r}"
+                f"{here}; use a new id for a new run",
                 key=key,
                 id=id,
                 first=text,
@@ -163,6 +165,9 @@ class Runs:
     ) -> None:
         now = self._runtime.clock.now()
         post = _first_post(id, agent.name, request, now, conversation, principal, parent, governs, more)
+        if conversation is not None and parent is None:  # what a run asks of others takes no turn of its own
+            self.studio.conversations.enter(principal or Principal(), conversation, post, at=now)
+            return
         self._runtime.store.post_now(
             post.key, post.message, id=post.id, wake=now, definition=post.definition, args=post.args
         )
@@ -264,6 +269,10 @@ class Runs:
 def _check_request(request: object) -> None:
     if type(request) is not str or not request.strip():
         raise BadInput(f"a run needs a request in words, found {request!r}")
+
+
+def _in(conversation: str | None) -> str:
+    return " in no conversation" if conversation is None else f" in conversation {conversation!r}"
 
 
 def _first_post(

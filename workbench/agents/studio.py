@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.budgets import Budgets
 from workbench.agents.context import Principal
+from workbench.agents.conversations import Conversations
 from workbench.agents.rulebook import Rulebook
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Studio:
         self.agents = agents
         self.runs = runs
         self.rules = Rulebook(runtime, agents)
+        self.conversations = Conversations(runtime)
         self.forks: Forks
         """Makes forks of the runs; filled by the runs, which it makes them among."""
         self.budgets = Budgets(runtime)

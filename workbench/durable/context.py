@@ -177,7 +177,13 @@ class DurableContext(Listening[M, S]):
 
         return self.wait(name, asked)
 
-    def wait(self, name: str, fn: Callable[[str, Callable[[], Awaitable[None]]], Awaitable[Any]]) -> Awaitable[Any]:
+    def wait(
+        self,
+        name: str,
+        fn: Callable[[str, Callable[[], Awaitable[None]]], Awaitable[Any]],
+        *,
+        retry: Retry | None = None,
+    ) -> Awaitable[Any]:
         """Wait for something outside, once: a step whose function awaits `rest()` before it waits for another process.
 
         Its message is at rest from then on: the death of its host is no attempt at it.
@@ -189,7 +195,7 @@ class DurableContext(Listening[M, S]):
         async def waited(key: str) -> Any:
             return await fn(key, lambda: self._wait(branch.ledger, address))
 
-        return self._run(branch, address, waited, PLAIN, None, None)
+        return self._run(branch, address, waited, PLAIN, retry, None)
 
     async def _wait(self, ledger: Ledger, address: Address) -> None:
         if not ledger.has(address, "wait"):

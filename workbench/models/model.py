@@ -34,7 +34,8 @@ class ToolSpec:
 class Request:
     """What one turn is asked with.
 
-    `history` holds stored messages; `settings` are the library's (temperature, max_tokens, timeout, …). Where `output`
+    `history` holds stored messages, and `omitted` is how many model turns were left out of it; `settings` are the
+    library's (temperature, max_tokens, timeout, …). Where `output`
     is given, the answer is a call of that tool, or a text that is JSON of its shape, rather than words.
     """
 
@@ -43,6 +44,7 @@ class Request:
     tools: list[ToolSpec] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     output: ToolSpec | None = None
+    omitted: int = 0
 
     def with_message(self, message: dict[str, Any]) -> Request:
         """The same request with one more message at the end of its history."""

@@ -72,7 +72,7 @@ class Scripted:
         return f"scripted({len(self.turns)} turns)"
 
     async def ask(self, request: Request, on_text: Callable[[str], None]) -> Turn:
-        number = turns_in(request.history)
+        number = request.omitted + turns_in(request.history)
         note(self._log, number)
         if number >= len(self.turns):
             raise ModelFailed(

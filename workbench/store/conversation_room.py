@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,11 +14,10 @@ __all__ = ["Talk", "Talks"]
 
 @dataclass(slots=True)
 class Talk:
-    """One conversation: its exchanges by number, the last number given, and the number below which all are over."""
+    """One conversation: its exchanges by number, and the last number given."""
 
     exchanges: dict[int, Exchange] = field(default_factory=dict)
     last: int = 0
-    over: int = 0
 
 
 class Talks:
@@ -29,9 +28,15 @@ class Talks:
         self.by_name: dict[tuple[str, str], Talk] = {}
 
     def strike_off(self, key: str) -> None:
-        """Forget the exchange of a key that was deleted."""
+        """Forget the exchange of a key that was deleted, and the digests that were made of it."""
         for talk in self.by_name.values():
-            talk.exchanges = {number: each for number, each in talk.exchanges.items() if each.key != key}
+            gone = next((each for each in talk.exchanges.values() if each.key == key), None)
+            if gone is None:
+                continue
+            del talk.exchanges[gone.number]
+            for number, each in talk.exchanges.items():
+                if each.through is not None and each.through >= gone.number:
+                    talk.exchanges[number] = replace(each, digest=None, through=None)
 
     def prune(self, before: float) -> int:
         """Forget conversations in which nothing was entered since `before` and nothing is left to do."""

@@ -5,7 +5,6 @@
 - Entering is one transaction with the message that begins the run, so there is no run without its place, and no place
   without its run.
 - What an exchange left behind is kept once; what is kept first stays. It is a payload, never looked into.
-- Keeping one exchange says that those before it are over.
 
 Instants are UTC seconds. Source: DESIGN rules 6 and 8, CASES 34. Knows nothing of agents or messages.
 """
@@ -70,11 +69,12 @@ class ConversationStore(Protocol):
         """The place of a run, without what it left behind; None when it is in no conversation."""
         ...
 
-    def exchanges_now(self, owner: str, name: str, *, before: int | None = None, whole: bool = True) -> list[Exchange]:
-        """The exchanges in order, with what they left behind; those below the number `before`, if it is given.
+    def exchanges_now(self, owner: str, name: str, *, first: int = 1, before: int | None = None) -> list[Exchange]:
+        """The exchanges in order, with what they left behind: from the number `first` on, and below `before`."""
+        ...
 
-        Unless `whole`, those are left out that the newest digest among them stands for.
-        """
+    def digest_now(self, owner: str, name: str, *, before: int) -> Exchange | None:
+        """The newest exchange below the number `before` that has a digest, without what it left behind."""
         ...
 
     def ahead_now(self, owner: str, name: str, before: int) -> list[str]:

@@ -54,7 +54,6 @@ class MemoryConversations(MemoryPart[Talks]):
             told = None if digest is None else text(digest)
             kept = replace(known, content=text(content), digest=told, through=through)
             talk.exchanges[known.number] = kept
-            talk.over = max(talk.over, known.number)
             return True
 
         return self._write(keep)
@@ -68,17 +67,22 @@ class MemoryConversations(MemoryPart[Talks]):
         each = (each for talk in self._room.by_name.values() for each in talk.exchanges.values() if each.key == key)
         return next(each, None)
 
-    def exchanges_now(self, owner: str, name: str, *, before: int | None = None, whole: bool = True) -> list[Exchange]:
+    def exchanges_now(self, owner: str, name: str, *, first: int = 1, before: int | None = None) -> list[Exchange]:
         """The exchanges in order."""
         talk = self._room.by_name.get((owner, name), Talk())
-        found = [each for number, each in talk.exchanges.items() if before is None or number < before]
-        through = 0 if whole else next((each.through for each in reversed(found) if each.through is not None), 0)
-        return [each for each in found if each.number > through]
+        end = talk.last + 1 if before is None else before
+        return [each for number, each in talk.exchanges.items() if first <= number < end]
+
+    def digest_now(self, owner: str, name: str, *, before: int) -> Exchange | None:
+        """The newest that has a digest."""
+        found = self.exchanges_now(owner, name, before=before)
+        newest = next((each for each in reversed(found) if each.digest is not None), None)
+        return None if newest is None else replace(newest, content=None)
 
     def ahead_now(self, owner: str, name: str, before: int) -> list[str]:
         """The keys that are not over."""
         talk = self._room.by_name.get((owner, name), Talk())
-        keys = [each.key for number, each in talk.exchanges.items() if talk.over <= number < before]
+        keys = [each.key for number, each in talk.exchanges.items() if number < before]
         return [key for key in keys if self._room.has_work(key)]
 
     def conversations_now(self, owner: str | None = None) -> list[ConversationInfo]:

@@ -1,6 +1,6 @@
 """The conversations of a file. Implements `workbench.store.conversations.ConversationStore`.
 
-`over` is the number below which everything is over, so the look at what is ahead of a run is short however long the
+`over` is a number below which everything is over, so the look at what is ahead of a run is short however long the
 conversation is. What an exchange left behind lies in its row, or in `blobs` when it is large.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.store.sqlite.ledger import Ledger
     from workbench.store.sqlite.write import Job
 
-__all__ = ["CONVERSATIONS", "SQLiteConversations"]
+__all__ = ["CONVERSATIONS", "STRIKE_OFF", "SQLiteConversations"]
 
 CONVERSATIONS = (
     """
@@ -47,6 +47,7 @@ CONVERSATIONS = (
     ) WITHOUT ROWID
     """,
     "CREATE UNIQUE INDEX exchanges_key ON exchanges (key)",
+    "CREATE INDEX exchanges_digest ON exchanges (conversation, number) WHERE digest IS NOT NULL",
     "CREATE INDEX exchanges_blob ON exchanges (content) WHERE typeof(content) = 'blob'",
 )
 
@@ -61,16 +62,20 @@ KEEP = """
     UPDATE exchanges SET content = ?, digest = ?, through = ? WHERE key = ? AND content IS NULL
     RETURNING conversation, number
 """
-OVER = "UPDATE conversations SET over = max(over, ?) WHERE id = ?"
+OVER = """
+    UPDATE conversations SET over = coalesce((
+        SELECT min(e.number) FROM exchanges e JOIN keys k ON k.key = e.key
+        WHERE e.conversation = id AND e.number >= over AND e.number <= ?1 AND k.last_seq > k.cursor
+    ), max(over, ?1)) WHERE id = ?2
+"""
 ID = "(SELECT id FROM conversations WHERE owner = ?1 AND name = ?2)"
 ALL = f"""
     SELECT number, key, at, content, digest, through FROM exchanges
-    WHERE conversation = {ID} AND number < coalesce(?3, 9e18) AND number > ?4 ORDER BY number
+    WHERE conversation = {ID} AND number >= ?3 AND number < coalesce(?4, 9e18) ORDER BY number
 """
-DIGESTED = f"""
-    SELECT through FROM exchanges
-    WHERE conversation = {ID} AND number < coalesce(?3, 9e18) AND through IS NOT NULL
-    ORDER BY number DESC LIMIT 1
+DIGEST = f"""
+    SELECT number, key, at, NULL, digest, through FROM exchanges
+    WHERE conversation = {ID} AND number < ?3 AND digest IS NOT NULL ORDER BY number DESC LIMIT 1
 """
 AHEAD = f"""
     SELECT e.key FROM exchanges e JOIN keys k ON k.key = e.key
@@ -89,6 +94,15 @@ FORGET = (
     f"DELETE FROM exchanges WHERE conversation = {ID}",
     "DELETE FROM conversations WHERE owner = ? AND name = ?",
 )
+STRIKE_OFF = (
+    """
+    UPDATE exchanges SET digest = NULL, through = NULL FROM exchanges gone
+    WHERE gone.key = ? AND exchanges.conversation = gone.conversation AND exchanges.through >= gone.number
+    """,
+    "DELETE FROM exchanges WHERE key = ?",
+)
+"""A deleted run leaves nothing in its conversation, nor in what was made of that."""
+
 PRUNE = (
     """
     DELETE FROM exchanges WHERE conversation NOT IN (
@@ -143,16 +157,18 @@ class SQLiteConversations(Part):
         row = self._reader.execute(PLACE, (key,)).fetchone()
         return None if row is None else Exchange(*row)
 
-    def exchanges_now(self, owner: str, name: str, *, before: int | None = None, whole: bool = True) -> list[Exchange]:
+    def exchanges_now(self, owner: str, name: str, *, first: int = 1, before: int | None = None) -> list[Exchange]:
         """The exchanges in order."""
-        of, first = (owner, name, before), 0
-        if not whole:
-            first = (self._reader.execute(DIGESTED, of).fetchone() or (0,))[0]
-        rows = self._reader.execute(ALL, (*of, first)).fetchall()
+        rows = self._reader.execute(ALL, (owner, name, first, before)).fetchall()
         return [
             Exchange(owner, name, number, key, at, self._whole(content), digest, through)
             for number, key, at, content, digest, through in rows
         ]
+
+    def digest_now(self, owner: str, name: str, *, before: int) -> Exchange | None:
+        """The newest that has a digest."""
+        row = self._reader.execute(DIGEST, (owner, name, before)).fetchone()
+        return None if row is None else Exchange(owner, name, *row)
 
     def _whole(self, column: str | bytes | None) -> str | None:
         return None if column is None else unfold(self._reader, column)

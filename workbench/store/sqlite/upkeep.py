@@ -17,6 +17,7 @@ from workbench.errors import OwnedElsewhere
 from workbench.store.claims import Host
 from workbench.store.sqlite import copying
 from workbench.store.sqlite.claims import live_owner
+from workbench.store.sqlite.conversations import STRIKE_OFF
 from workbench.store.sqlite.file import PATIENCE, connect
 from workbench.store.sqlite.hosts import READER_SLOT, read_host
 from workbench.store.sqlite.lines import ENTRIES_OF, LIVES_OF
@@ -81,7 +82,7 @@ REST = (
     "DELETE FROM states WHERE key = ?",
     "DELETE FROM keys WHERE id = ?",
 )
-BY_NAME = ("DELETE FROM records WHERE key = ?", "DELETE FROM exchanges WHERE key = ?")
+BY_NAME = ("DELETE FROM records WHERE key = ?", *STRIKE_OFF)
 
 
 class SQLiteUpkeep:

@@ -18,6 +18,7 @@ from workbench.errors import Signal
 from workbench.testing.conformance.beginnings import BEGINNINGS
 from workbench.testing.conformance.beyond import BEYOND
 from workbench.testing.conformance.claims import CLAIMS
+from workbench.testing.conformance.conversations import CONVERSATIONS
 from workbench.testing.conformance.glance import GLANCE
 from workbench.testing.conformance.history import HISTORY
 from workbench.testing.conformance.journal import JOURNAL
@@ -37,7 +38,7 @@ def laws() -> tuple[Law, ...]:
     """Every law, in the order in which they are best read."""
     return (
         *(*JOURNAL, *WAKES, *RETENTION, *HISTORY, *BEYOND, *CLAIMS, *BEGINNINGS, *GLANCE),
-        *(*RECORDS, *LETTERS, *QUEUES, *TOPICS, *SCHEDULES),
+        *(*RECORDS, *LETTERS, *QUEUES, *TOPICS, *SCHEDULES, *CONVERSATIONS),
     )
 
 
