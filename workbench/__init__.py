@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workbench.agents.budget import Budget as Budget
     from workbench.agents.compare import compare as compare
     from workbench.agents.context import ToolContext as ToolContext
+    from workbench.agents.durable_agent import durable_agent as durable_agent
     from workbench.agents.instructions import RunInfo as RunInfo
     from workbench.agents.policy import Policy as Policy
     from workbench.agents.policy import Rule as Rule
@@ -45,6 +46,7 @@ __all__ = [
     "compare",
     "derive",
     "durable",
+    "durable_agent",
     "process",
     "spawn",
     "tool",
@@ -65,6 +67,7 @@ _HOMES = {
     "Workbench": "workbench.bench",
     "compare": "workbench.agents.compare",
     "derive": "workbench.process.selecting",
+    "durable_agent": "workbench.agents.durable_agent",
     "spawn": "workbench.process.spawn",
     "tool": "workbench.agents.tools",
 }

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY
 
 from workbench.agents.as_source import imports_of, source
+from workbench.agents.durable_agent import DurableAgent
 from workbench.errors import BadInput
 from workbench.models.script import ScriptedCall
 
@@ -64,6 +65,8 @@ def source_of_test(run: Run, agent: Agent, place: str | None, ignore: Iterable[s
     """
     if run.status not in ENDS:
         raise BadInput(f"run {run.id!r} is {run.status}; a test is made of one that has {' or '.join(ENDS)}")
+    if isinstance(agent, DurableAgent):
+        raise BadInput(f"agent {agent.name!r} is run by its own library; script its model there, and test it with that")
     ignored = {ignore} if isinstance(ignore, str) else set(ignore)
     calls = call_outcomes(run)
     if strange := ignored - {call["call"] for call in calls}:

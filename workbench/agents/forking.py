@@ -75,9 +75,10 @@ class Forks:
         source = _Source(of.id, rows)
         edits = Edits.of(edit, source.prefix)
         point = edits.point(before, source.prefix)
-        agent = self._known(edits.agent if edits.agent is not None else of.agent).name
+        agent = self._known(edits.agent if edits.agent is not None else of.agent)
+        agent.but(**edits.told)  # what cannot be is refused now
         name = named("a run's id", id) if id is not None else f"run-{secrets.token_hex(4)}"
-        made = _Fork(source, edits, point, agent, name, self._runtime.clock.now()).rows()
+        made = _Fork(source, edits, point, agent.name, name, self._runtime.clock.now()).rows()
         if await self._runtime.store.upkeep.restore(made, read_only=False) is not None:
             self._must_be_the_same(name, made)
         key = run_key(name)

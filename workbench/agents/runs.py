@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from workbench.agents.context import Principal
+from workbench.agents.durable_agent import DurableAgent
+from workbench.agents.foreign_loop import ForeignLoop
 from workbench.agents.forking import Forks, agents_among
 from workbench.agents.live import Live
 from workbench.agents.loop import FINAL, FIRST, Loop, first_state
@@ -251,7 +253,7 @@ class Runs:
                 if message["type"] == "ask" and state["status"] not in FINAL:
                     of = self._run(id, name)  # kept while it works, so that who asks for the run finds this one
                     live = of.begin()
-                    state = await Loop(ctx, self.studio, Assignment.of(id, agent, message), live).carry_out()
+                    state = await _loop_of(agent)(ctx, self.studio, Assignment.of(id, agent, message), live).carry_out()
                 elif message["type"] == "cancel" and state["status"] not in FINAL:
                     state = {
                         **state,
@@ -264,6 +266,11 @@ class Runs:
                     reply({"status": state["status"], "output": state["output"]})
 
         return DurableDefinition(body, name=f"{AGENT}{name}", key=lambda args: run_key(args["id"]), evict=IDLE)
+
+
+def _loop_of(agent: Agent) -> type[Loop]:
+    """The loop that an agent is run by: ours, or that of its own library."""
+    return ForeignLoop if isinstance(agent, DurableAgent) else Loop
 
 
 def _check_request(request: object) -> None:
