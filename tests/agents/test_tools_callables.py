@@ -355,6 +355,7 @@ def with_old_dict(value: Old) -> None: ...
         (Item, "'Item' is a class; give a function"),
         (Thing.times, r"tool 'times' is a method without its object; give the method of an instance \(thing.times\)"),
         (max, "tool 'max' has no signature"),
+        (operator.itemgetter(1), "tool 'itemgetter' has no signature"),
         (3, "3 cannot be called"),
         ("name", "'name' cannot be called"),
     ],
@@ -362,49 +363,3 @@ def with_old_dict(value: Old) -> None: ...
 def test_what_cannot_be_a_tool_says_why_and_what_to_do(function, words):
     with pytest.raises(BadInput, match=words):
         as_tool(function)
-
-
-def test_a_bound_parameter_leaves_the_schema():
-    made = as_tool(functools.partial(three, b=1))
-
-    assert (made.name, list(made.parameters["properties"])) == ("three", ["a", "c"])
-
-
-def test_an_infinite_default_stays_out_of_the_schema():
-    made = as_tool(takes(float, math.inf))
-
-    assert made.parameters["properties"]["value"] == {"type": "number"}
-    assert made.validate({}) == {"value": math.inf}
-
-
-def test_a_none_default_widens_the_type():
-    made = as_tool(takes(int, None))
-
-    assert made.parameters["properties"]["value"]["anyOf"] == [{"type": "integer"}, {"type": "null"}]
-    assert made.validate({"value": None}) == {"value": None}
-
-
-def test_what_the_schema_holds_reaches_the_model():
-    made = as_tool(with_field)
-
-    assert made.parameters["properties"]["n"] == {
-        "default": 3,
-        "description": "How many",
-        "minimum": 1,
-        "type": "integer",
-    }
-
-
-def test_callables_without_a_name_get_one():
-    assert [as_tool(f).name for f in (lambda: 1, AddsUp(), functools.partial(three, 1))] == [
-        "lambda",
-        "adds_up",
-        "three",
-    ]
-    assert as_tool(AddsUp()).description == "Adds a constant."
-
-
-@pytest.mark.parametrize("name", ["größe", "a b", "x" * 65, "<f>"])
-def test_a_name_that_no_provider_takes_is_refused(name):
-    with pytest.raises(BadInput, match="cannot be a tool's name; give name="):
-        as_tool(nothing, name=name)

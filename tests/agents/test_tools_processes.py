@@ -120,6 +120,30 @@ async def test_newer_code_of_a_process_is_not_undone_by_a_tool_of_the_older(room
     assert [row["result"] for row in calls(run)] == [2, 2]
 
 
+async def test_what_a_process_prints_is_not_the_calls(room: House, capsys: pytest.CaptureFixture[str]) -> None:
+    @process
+    async def talker(ctx):
+        yield 0
+        async for message in ctx:
+            match message:
+                case Call(text, reply):
+                    print("process", text)
+                    reply(text)
+
+    @tool
+    async def talk(ctx: ToolContext) -> None:
+        print("tool")
+        await ctx.call("talk", ctx.lookup(talker), "b")
+
+    agent = clerk(call("talker", message="a"), call("talk"), "Done.", tools=[talker, talk])
+    bench = await room.open(agent)
+    run = bench.run(agent, "Talk")
+    await run
+
+    assert [row.get("stdout") for row in calls(run)] == [None, "tool\n"]
+    assert capsys.readouterr().out == "process a\nprocess b\n"
+
+
 async def test_a_definition_alone_is_a_tool(room: House) -> None:
     agent = clerk(call("typed", text="x", limit=1), "Done.", tools=[typed])
     bench = await room.open(agent)

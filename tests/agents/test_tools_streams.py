@@ -201,6 +201,30 @@ async def test_what_is_printed_is_bounded_and_kept_with_a_failure(room: House) -
     assert len(row["stdout"]) < LENGTH + 100
 
 
+async def test_a_coroutine_that_a_plain_tool_gives_is_its_work_too(room: House) -> None:
+    async def later(n: int) -> dict[str, Any]:
+        print("later")
+        return {"n": n}
+
+    def give(n: int) -> Any:
+        return later(n)
+
+    row = await outcome_of(room, give, n=1)
+
+    assert (row["status"], row["result"], row["stdout"]) == ("success", {"n": 1}, "later\n")
+
+
+async def test_a_result_that_holds_itself_fails_in_words(room: House) -> None:
+    def ring() -> Any:
+        made: list[Any] = []
+        made.append(made)
+        return made
+
+    row = await outcome_of(room, ring)
+
+    assert (row["status"], row["error"]["type"]) == ("failed", "NotPlain")
+
+
 async def test_a_tool_that_prints_nothing_keeps_nothing(room: House) -> None:
     row = await outcome_of(room, given, n=1)
 

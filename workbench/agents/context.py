@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.budget import Budget
 from workbench.agents.delegation import AT_ONCE, CHILD
+from workbench.agents.printed import printing_elsewhere
 from workbench.durable.stages import STAGE
 from workbench.errors import StepMisuse
 from workbench.process.drive import Cancelled
@@ -193,7 +194,8 @@ class ToolContext:
         Raises: StepMisuse from a plain tool, NoCode, BadInput.
         """
         self._must_be_async("a process is looked up", "lookup")
-        return self._directory.lookup(definition, args, take=False)
+        with printing_elsewhere():
+            return self._directory.lookup(definition, args, take=False)
 
     def call(self, name: str, handle: Handle, message: Any, *, id: str | None = None) -> Awaitable[Any]:
         """Call a process, once: a step whose key is the call's id unless another is given; gives its reply.
@@ -201,7 +203,7 @@ class ToolContext:
         Raises: StepMisuse from a plain tool, and what the call raises: ProcessEnded, CallRefused, DeadLettered, ….
         """
         self._must_be_async(f"process {handle.name!r} is called", name)
-        return self._context.call(name, handle, message, id=id)
+        return _elsewhere(self._context.call(name, handle, message, id=id))
 
     async def spend(self, **amounts: Any) -> None:
         """Spend amounts such as `tokens=60` from every budget that governs the run: all of them, once, or nothing.
@@ -215,3 +217,9 @@ class ToolContext:
     def progress(self, text: str) -> None:
         """Show a line of progress; from any thread."""
         self._progress(str(text))
+
+
+async def _elsewhere(called: Awaitable[Any]) -> Any:
+    """A call that may begin the life of what it calls."""
+    with printing_elsewhere():
+        return await called

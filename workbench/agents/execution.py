@@ -15,7 +15,7 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from workbench.agents.context import ToolContext
 from workbench.agents.delegation import Delegation
@@ -172,13 +172,11 @@ class Execution:
             thread.add_done_callback(lambda _: home.hop(live.at_work.pop, thread, None))
             self._context.entered(thread)
 
-        if not tool.is_async:
-            value = await in_thread(in_its_thread, (), tool.name, self._context.pool, entered)
-            return await drained_async(value, say) if inspect.isasyncgen(value) else value
         live.at_work[printed] = tool.name
         try:
             with printing(printed):
-                value = bound()
+                plain = (in_its_thread, (), tool.name, self._context.pool, entered)
+                value = bound() if tool.is_async else await in_thread(*plain)
                 if inspect.isasyncgen(value):
                     return await drained_async(value, say)
                 return await value if inspect.isawaitable(value) else value
@@ -207,7 +205,7 @@ def _kept(value: Any, tool: Tool) -> Any:
     except NotPlain:
         try:
             made = to_jsonable_python(value)
-        except PydanticSerializationError:
+        except (ValueError, RecursionError):  # it holds what has no JSON, or itself
             made = None
         if made is None:
             raise

@@ -111,9 +111,9 @@ def _of_the_library(tool: ForeignTool) -> Tool:
 def _is_openai(thing: Any) -> bool:
     """Whether a thing has the shape of a function tool of the OpenAI Agents SDK."""
     return (
-        type(getattr(thing, "name", None)) is str
-        and isinstance(getattr(thing, "params_json_schema", None), Mapping)
-        and callable(getattr(thing, "on_invoke_tool", None))
+        _has(thing, "on_invoke_tool", "name", "params_json_schema")
+        and type(thing.name) is str
+        and isinstance(thing.params_json_schema, Mapping)
     )
 
 
@@ -156,7 +156,12 @@ async def _wants_a_yes(needs: Callable[..., Any], about: Any, values: dict[str, 
 
 
 def _is_mcp(thing: Any) -> bool:
-    return hasattr(thing, "inputSchema") or hasattr(thing, "input_schema")
+    return _has(thing, "name") and (_has(thing, "inputSchema") or _has(thing, "input_schema"))
+
+
+def _has(thing: Any, *names: str) -> bool:
+    """Whether a thing has attributes of its own by these names; no code of it runs to find out."""
+    return all(inspect.getattr_static(thing, name, None) is not None for name in names)
 
 
 def _json(thing: Any) -> dict[str, Any]:

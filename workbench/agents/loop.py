@@ -323,7 +323,7 @@ class Loop:
                 await self._context.threads_over()
         self._state["status"] = "cancelled"
         self._state["cancelled_by"] = self._cancelled_by
-        if left := sorted(self._live.at_work.values()):
+        if left := sorted(set(self._live.at_work.values())):
             self._state["left_at_work"] = left
 
 

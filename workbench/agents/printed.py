@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["LENGTH", "Printed", "printing"]
+__all__ = ["LENGTH", "Printed", "printing", "printing_elsewhere"]
 
 LENGTH = 20_000
 """Characters that are kept of what one call prints; half of them its beginning, half its end."""
@@ -66,6 +66,16 @@ def printing(printed: Printed) -> Iterator[None]:
         yield
     finally:
         _detour.end()
+        _current.reset(token)
+
+
+@contextmanager
+def printing_elsewhere() -> Iterator[None]:
+    """What is begun here outlives the call, such as a process: what it prints is not the call's."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
         _current.reset(token)
 
 

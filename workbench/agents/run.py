@@ -149,7 +149,7 @@ class Run(Shown):
     @property
     def at_work(self) -> list[str]:
         """The tools of it that execute in this kernel now; after its end, those that did not listen to its cancel."""
-        return sorted(self.live.at_work.values())
+        return sorted(set(self.live.at_work.values()))
 
     @property
     def status(self) -> str:

@@ -72,6 +72,18 @@ def face_of(function: Callable[..., Any], name: str | None = None) -> Face:
     """The face of a callable. Raises: BadInput when it cannot be a tool, saying what to do instead."""
     if not callable(function):
         raise BadInput(f"{function!r} cannot be called; a tool is a function or another callable")
+    try:
+        return _face_of(function, name)
+    except BadInput:
+        raise
+    except Exception as error:  # an object may answer anything when it is looked at
+        raise BadInput(
+            f"an object of {type(function).__qualname__!r} cannot be looked at as a tool "
+            f"({type(error).__qualname__}: {error}); wrap it in a def with annotated parameters"
+        ) from error
+
+
+def _face_of(function: Callable[..., Any], name: str | None) -> Face:
     called = _named(function, name)
     _refuse(function, called)
     try:
