@@ -298,6 +298,11 @@ class Workbench:
         return self.budgets.bench
 
     @property
+    def processes(self) -> list[str]:
+        """The names of the processes that can be looked up by name, durable ones and those in memory."""
+        return self._directory.names
+
+    @property
     def schedules(self) -> Schedules:
         """What is posted again and again from this store: `schedules[name]`, iteration, `cancel(name)`."""
         return self._runtime.schedules

@@ -34,6 +34,12 @@ class Directory:
         self.owner = Owner(runtime.clock)
         self._runtime = runtime
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the definitions that are somebody's own, no agents and none of the workbench's."""
+        known = {**self._runtime.definitions, **self.memory.definitions}
+        return sorted(name for name in known if not name.startswith(("@", "agent:")))
+
     def add(self, definition: Definition) -> None:
         """Know a definition, or replace the one of its name. Raises: BadInput when its name is of the other kind."""
         self.check(definition)

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.endpoints.mcp_client import mcp_tools as mcp_tools
+    from workbench.endpoints.wire import Wire as Wire
+    from workbench.endpoints.wire_client import connect as connect
 
-__all__ = ["mcp_tools"]
+__all__ = ["Wire", "connect", "mcp_tools"]
 
-_HOMES = {"mcp_tools": "workbench.endpoints.mcp_client"}
+_HOMES = {
+    "Wire": "workbench.endpoints.wire",
+    "connect": "workbench.endpoints.wire_client",
+    "mcp_tools": "workbench.endpoints.mcp_client",
+}
 
 
 def __getattr__(name: str) -> Any:

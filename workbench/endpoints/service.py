@@ -76,6 +76,8 @@ class Reception:
     def __init__(self, bench: Workbench, home: Home, callers: Callers, audit: Audit, wanted: Publication) -> None:
         self.bench = bench
         self.callers = callers
+        self.given = wanted.given.get(callers.channel)
+        """What `publish` was given for this channel."""
         self.limits = wanted.limits
         self.approvals = wanted.approvals
         self.default_agent = wanted.default_agent

@@ -1,0 +1,200 @@
+"""The host's end of a wire: what a connection may do with the processes of a bench. All of it on the bench's loop.
+
+- A lookup watches: its state is told as patches between what was seen, newest wins, and never faster than it is taken.
+  The end of a connection releases its watches, and no process.
+- Call ids are the caller's own: they are joined with its name before a process sees them.
+- `scope` says what a caller reaches, and with which arguments; `admit` what it may say. What either refuses, or raises
+  at, is refused. An error is told by its words if they were written for callers, else by its type alone.
+
+Source: PROCESSES 5.2 to 5.4. Knows nothing of sockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.endpoints.wire_frames import REVISION, from_client, packed, text_of, unpacked
+from workbench.errors import BadInput, WorkbenchError
+from workbench.patch import diff
+from workbench.process.handle import ENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from workbench.agents.context import Principal
+    from workbench.process.handle import Handle
+
+__all__ = ["Bucket", "Host", "Scope", "Session"]
+
+Scope = Callable[["Principal", str, dict[str, Any]], "tuple[str, dict[str, Any]] | None"]
+"""Says what a caller reaches by a name and arguments: a name and arguments, or None for nothing."""
+
+Admit = Callable[["Principal", str, Any], Any]
+"""Says what a process hears of a message: the message, another in its place, or None to refuse it."""
+
+Lookup = Callable[[str, dict[str, Any]], "Handle"]
+
+log = logging.getLogger("workbench")
+
+
+@dataclass(slots=True)
+class Bucket:
+    """Lookups that a caller may still make: `burst` at once, `rate` a second in the long run."""
+
+    rate: float = 10.0
+    burst: float = 500.0
+    left: float = 500.0
+    at: float = 0.0
+
+    def take(self, now: float) -> bool:
+        """Take one, at an instant of a clock that never jumps; False when there is none."""
+        self.left = min(self.burst, self.left + max(0.0, now - self.at) * self.rate)
+        self.at = now
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a bench lets be reached. `watches` is how many lookups one connection may have at once."""
+
+    lookup: Lookup
+    names: Callable[[], list[str]]
+    scope: Scope | None = None
+    admit: Admit | None = None
+    watches: int = 10_000
+
+
+class Session:
+    """One connection of one caller. `send` takes a frame, and returns once there is room for another."""
+
+    def __init__(
+        self, host: Host, principal: Principal, bucket: Bucket, send: Callable[[str], Awaitable[None]]
+    ) -> None:
+        self._host = host
+        self._principal = principal
+        self._bucket = bucket
+        self._send = send
+        self._watched: dict[str, tuple[str, Handle, asyncio.Task[None]]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    def receive(self, text: object) -> None:
+        """Hear a frame; what is none is passed over."""
+        frame = None if self._closed else from_client(text)
+        if frame is None:
+            return
+        match frame["type"]:
+            case "lookup":
+                self._look_up(frame)
+            case "exit":
+                self._leave(frame["ref"])
+            case _:
+                self._start(self._said(frame))
+
+    def close(self) -> None:
+        """Release what is watched. Calls that a process has go on, and are answered to nobody."""
+        self._closed = True
+        for task in [*self._tasks, *(task for _, _, task in self._watched.values())]:
+            task.cancel()
+        self._watched.clear()
+
+    def _look_up(self, frame: dict[str, Any]) -> None:
+        ref = frame["ref"]
+        self._leave(ref)
+        try:
+            name, handle = self._found(frame)
+        except Exception as error:
+            return self._start(self._raise(ref, None, error))
+        self._watched[ref] = name, handle, asyncio.get_running_loop().create_task(self._watch(ref, handle))
+
+    def _found(self, frame: dict[str, Any]) -> tuple[str, Handle]:
+        if frame["v"] != REVISION:
+            raise BadInput(f"this host speaks revision {REVISION} of the wire, and was asked in {frame['v']}")
+        if len(self._watched) >= self._host.watches:
+            raise BadInput(f"this connection watches {self._host.watches} processes already; let some of them go")
+        if not self._bucket.take(asyncio.get_running_loop().time()):
+            raise BadInput("too many lookups; wait some seconds")
+        name, args = frame["name"], {key: unpacked(value) for key, value in frame["args"].items()}
+        if self._host.scope is not None:
+            reached = self._host.scope(self._principal, name, args)
+            if reached is None:
+                raise BadInput(f"no process {name!r} here for {self._principal}", name=name)
+            name, args = reached
+        if name not in self._host.names():
+            raise BadInput(f"no process {name!r} here for {self._principal}", name=name)
+        return name, self._host.lookup(name, args)
+
+    async def _said(self, frame: dict[str, Any]) -> None:
+        """Carry out a cast or a call, and say what came of it."""
+        ref, id = frame["ref"], frame["id"]
+        try:
+            if ref not in self._watched:
+                raise BadInput(f"nothing is looked up as {ref!r}")
+            name, handle, _ = self._watched[ref]
+            message = self._admitted(name, unpacked(frame["msg"]))
+            if frame["type"] == "cast":
+                value = await handle.cast(message)
+            else:
+                value = await handle.call(message, id=self._own(frame["call_id"]))
+            await self._send(text_of("reply", ref=ref, id=id, value=packed(value, "reply")))
+        except Exception as error:
+            await self._raise(ref, id, error)
+
+    def _admitted(self, name: str, message: Any) -> Any:
+        if self._host.admit is None:
+            return message
+        heard = self._host.admit(self._principal, name, message)
+        if heard is None:
+            raise BadInput(f"{name!r} does not take that message from {self._principal}")
+        return heard
+
+    def _own(self, call_id: str | None) -> str | None:
+        return None if call_id is None else json.dumps([str(self._principal), call_id])
+
+    async def _watch(self, ref: str, handle: Handle) -> None:
+        """Tell the state of a process as it changes, until its end."""
+        sent: Any = None
+        text = status = None
+        while True:
+            if handle.status != status:
+                status = handle.status
+                await self._send(text_of("status", ref=ref, status=status))
+            if handle.states.text is not None and handle.states.text != text:
+                before, first = sent, text is None
+                text = handle.states.text
+                sent = json.loads(text)
+                await self._send(text_of("yield", ref=ref, patch=[["set", "", sent]] if first else diff(before, sent)))
+            elif handle.status in ENDED:
+                break
+            elif handle.status == status:
+                await handle.states.change()
+        del self._watched[ref]
+        if handle.error is not None:
+            await self._raise(ref, None, handle.error)
+        else:
+            await self._send(text_of("done", ref=ref))
+
+    async def _raise(self, ref: str, id: int | None, error: BaseException) -> None:
+        kind = type(error).__name__
+        words = str(error) if isinstance(error, WorkbenchError) else f"{kind}, which the host tells its owner"
+        if not isinstance(error, WorkbenchError):
+            log.error("what %s asked over the wire failed", self._principal, exc_info=error)
+        await self._send(text_of("raise", ref=ref, id=id, error={"type": kind, "message": words}))
+
+    def _leave(self, ref: str) -> None:
+        left = self._watched.pop(ref, None)
+        if left is not None:
+            left[2].cancel()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
