@@ -19,8 +19,8 @@ from workbench.endpoints import Wire, connect
 from workbench.endpoints.wire_frames import from_client, from_host, packed, text_of, unpacked
 from workbench.endpoints.wire_host import Bucket, Host
 from workbench.endpoints.wire_link import Link
+from workbench.endpoints.wire_network import Wires
 from workbench.errors import BadInput, CallRefused, LinkError, NotPlain, ProcessEnded
-from workbench.testing.wires import Wires
 
 TOKEN = "lab-token-of-a-test"
 
