@@ -79,6 +79,33 @@ async def test_the_journal_is_not_read_again_while_a_run_is_at_work(
     assert (after["request"], after["rows"]) == ("Hold it.", before["rows"])
 
 
+async def test_a_run_that_is_over_is_read_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = await house.open(agent := Desk(approval=False).agent())
+    run = bench.run(agent, "Cancel A-1002")
+    await run
+    await run.process.dispose()
+    before = run.view()
+
+    monkeypatch.setattr(bench.store, "history_now", None)
+
+    after = run.view()
+    assert (after["rows"], run.status, run.request) == (before["rows"], "completed", "Cancel A-1002")
+
+
+async def test_what_is_finished_of_a_run_is_made_once_for_all_its_views(house: House) -> None:
+    agent = clerk([call("hold", name="a"), call("nothing")], "Done.", tools=[hold])
+    bench = await house.open(agent)
+    run = bench.run(agent, "Hold it.")
+    await until(lambda: calls(run) and steps(calls(run)[0]) and calls(run)[1]["status"] == "retried")
+
+    (held, failed), (held_later, failed_later) = (
+        [row for row in run.view()["rows"] if row["kind"] == "call"] for _ in range(2)
+    )
+
+    assert failed is failed_later
+    assert held is not held_later
+
+
 async def test_who_waits_for_an_approval_hears_of_it_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "TICK", 1000.0)
     desk = Desk()

@@ -7,7 +7,7 @@ function of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workbench.agents.budget_facts import open_refusals
 from workbench.agents.calls import OUTCOME, branch_of
@@ -20,7 +20,7 @@ from workbench.models.model import Turn
 from workbench.plain import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from workbench.agents.kin import Kin
     from workbench.durable.requests import Request
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from workbench.store.glance import Activation
     from workbench.store.journal import StepRecord
 
-__all__ = ["Facts", "call_of"]
+__all__ = ["Facts", "Memo", "call_of"]
+
+Memo: TypeAlias = "dict[str, tuple[tuple[Any, ...], Any]]"
 
 
 @dataclass(slots=True)
@@ -68,7 +70,11 @@ class Facts:
     threads: int = 0
     accounts: list[dict[str, Any]] = field(default_factory=list)
     in_line: bool = False
+    memo: Memo = field(default_factory=dict)
+    """What was made of finished turns and calls before, by their branch, with what it was made from."""
     _turns: list[tuple[int, StepRecord, Turn]] | None = field(default=None, init=False)
+    _origin: int | None = field(default=None, init=False)
+    _requests: dict[str, list[Request]] | None = field(default=None, init=False)
     _holders: list[str] | None = field(default=None, init=False)
     _calls: dict[str, list[StepRecord]] | None = field(default=None, init=False)
     _stops: dict[str, dict[str, Any]] | None = field(default=None, init=False)
@@ -102,7 +108,16 @@ class Facts:
     @property
     def origin(self) -> int:
         """The number that its message had when it was first delivered, under which its keys are."""
-        return next((int(record.payload) for record in self.records if record.kind == "requeued"), self.seq)
+        if self._origin is None:
+            self._origin = next((int(record.payload) for record in self.records if record.kind == "requeued"), self.seq)
+        return self._origin
+
+    def once(self, place: str, made_from: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What `make` gives, made again only where something of what it is made from has changed."""
+        known = self.memo.get(place)
+        if known is None or known[0] != made_from:
+            known = self.memo[place] = made_from, make()
+        return known[1]
 
     @property
     def epoch(self) -> int:
@@ -119,8 +134,12 @@ class Facts:
         found = [
             record for record in self.records if record.branch == "" and record.name == TURN and record.kind == "step"
         ]
-        read = [(record.occurrence + 1, record, _turn(record.payload)) for record in found]
+        read = [(record.occurrence + 1, record, self._turn(record)) for record in found]
         return [(number, record, turn) for number, record, turn in read if turn is not None]
+
+    def _turn(self, record: StepRecord) -> Turn | None:
+        turn: Turn | None = self.once(f"turn {record.occurrence}", (record.payload,), lambda: _turn_of(record.payload))
+        return turn
 
     def failed_try(self) -> Try | None:
         """The last try of the turn that is asked for now, where it failed and the next one is waited for."""
@@ -172,7 +191,11 @@ class Facts:
 
     def request(self, branch: str) -> Request | None:
         """The request of a call: the one that waits, else the newest."""
-        asked = [request for request in self.requests if request.body.get("call") == branch]
+        if self._requests is None:
+            self._requests = {}
+            for request in self.requests:
+                self._requests.setdefault(str(request.body.get("call")), []).append(request)
+        asked = self._requests.get(branch, [])
         return next((request for request in asked if request.status == "pending"), asked[-1] if asked else None)
 
     def asked(self, branch: str) -> list[Kin]:
@@ -182,6 +205,8 @@ class Facts:
     def waits_below(self, branch: str) -> Request | None:
         """The oldest open request of the runs that a call asked, however far below."""
         below = [one.id for one in self.asked(branch)]
+        if not below:
+            return None
         pending = (request for request in self.nested if request.status == "pending")
         return next((request for request in pending if any(asked_through(request, id) for id in below)), None)
 
@@ -202,7 +227,7 @@ def call_of(branch: str) -> str:
     return branch.partition("/")[0]
 
 
-def _turn(text: str) -> Turn | None:
+def _turn_of(text: str) -> Turn | None:
     """The turn of a record; None when the row was changed by hand into none of a turn."""
     try:
         return Turn.from_plain(decode(text))

@@ -48,6 +48,7 @@ from workbench.process.handle import ENDED
 if TYPE_CHECKING:
     from workbench.agents.budget import Amounts
     from workbench.agents.budgets import Governs
+    from workbench.agents.facts import Memo
     from workbench.agents.live import Live
     from workbench.agents.studio import Studio
     from workbench.agents.views import RunView
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from workbench.durable.runtime import Runtime
     from workbench.durable.steps import Address
     from workbench.store.claims import Host
+    from workbench.store.journal import StepRecord
 
 __all__ = ["Run"]
 
@@ -80,6 +82,8 @@ class Run(Shown):
         self._cut: frozenset[Address] = frozenset()
         self._team: Team | None = None
         self._first: tuple[dict[str, Any], float] | None = None
+        self._memo: Memo = {}
+        self._over_with: tuple[dict[str, Any], float, int, list[StepRecord]] | None = None
 
     def begin(self) -> Live:
         """What is live of a new activation of this run."""
@@ -154,12 +158,13 @@ class Run(Shown):
     @property
     def status(self) -> str:
         """queued, running, waiting, completed, failed or cancelled; a killed run keeps its last."""
-        return self.facts().status
+        status = str(self.state["status"])
+        return status if status in FINAL or self.alive else self.facts().status
 
     @property
     def request(self) -> str:
         """What was asked."""
-        return str(self.state["request"] or self.facts().message.get("text", ""))
+        return str(self.state["request"] or self._message().get("text", ""))
 
     @property
     def parent(self) -> str | None:
@@ -418,9 +423,7 @@ class Run(Shown):
 
     def _governs(self) -> Governs:
         """The accounts that govern it, as its first message says."""
-        text = self._runtime.store.message_now(self.key, FIRST)
-        message = decode(text) if text is not None else self.facts().message
-        return list(message.get("budget") or ())
+        return list(self._message().get("budget") or ())
 
     async def cancel(self, by: str = "you") -> str:
         """Stop it for good and close its approvals; gives the status that became true, which may be an earlier end.
@@ -540,15 +543,22 @@ class Run(Shown):
             cut=self._cut,
             threads=len(self.process.threads),
             in_line=not alive and self._in_line(),
+            memo=self._memo,
         )
         if live_ledger is not None:
             facts.records = list(live_ledger.records)
             facts.open = dict(live_ledger.open)
             facts.seq = live_ledger.seq
-        if live_ledger is None or self._first is None:
+        if not facts.final:
+            self._over_with = None
+        if self._over_with is not None:
+            facts.message, facts.asked_at, facts.seq, facts.records = self._over_with
+        elif live_ledger is None or self._first is None:
             read_history(facts, store.history_now(self.key), records=live_ledger is None)
             if facts.message:
                 self._first = facts.message, facts.asked_at
+            if facts.final and live_ledger is None:  # nothing more is written
+                self._over_with = facts.message, facts.asked_at, facts.seq, facts.records
         else:
             facts.message, facts.asked_at = self._first
         facts.stages = {name: agent.stages for name, agent in self._studio.agents.items() if agent.stages is not None}

@@ -15,6 +15,8 @@ from workbench.durable.keys import step_key
 from workbench.plain import decode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from workbench.agents.facts import Facts
     from workbench.agents.views import CallRow, MessageRow, Span, StepRow
     from workbench.models.messages import Call
@@ -103,7 +105,20 @@ def _streaming(facts: Facts, number: int) -> MessageRow:
 
 
 def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
+    """The row of a call; that of one that has its outcome, and asked no other run, is made once."""
     branch = branch_of(number, position)
+    outcome = _named(reversed(facts.on(branch)), branch, OUTCOME)  # it is the last one of its branch
+    if outcome is None or facts.asked(branch):
+        return _made_call(facts, number, branch, call)
+    request = facts.request(branch)
+    asked = None if request is None else (request.id, request.status)
+    ends = len(facts.lives), facts.state.get("ended_at"), facts.alive or not facts.final, "fork" in facts.message
+    made_from = call, len(facts.on(branch)), outcome.epoch, outcome.payload, asked, *ends, facts.progress.get(branch)
+    made: CallRow = facts.once(branch, made_from, lambda: _made_call(facts, number, branch, call))
+    return made
+
+
+def _made_call(facts: Facts, number: int, branch: str, call: Call) -> CallRow:
     records = facts.on(branch)
     intent = _named(records, branch, INTENT)
     outcome = _named(records, branch, OUTCOME)
@@ -139,7 +154,7 @@ def _call(facts: Facts, number: int, position: int, call: Call) -> CallRow:
     return row
 
 
-def _named(records: list[StepRecord], branch: str, name: str) -> StepRecord | None:
+def _named(records: Iterable[StepRecord], branch: str, name: str) -> StepRecord | None:
     return next((record for record in records if record.branch == branch and record.name == name), None)
 
 
