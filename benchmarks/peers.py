@@ -1,9 +1,10 @@
 """The peers, each in a process of its own: what DBOS, LangGraph and pykka do with the work of `beside.py`.
 
-    python benchmarks/peers.py dbos|langgraph|pykka DIRECTORY
+    python benchmarks/peers.py dbos|dbos-agent|langgraph|pykka DIRECTORY
 
-Prints one JSON object: the version, and rates per second. Each is used as its documentation shows and with its own
-defaults; DBOS has SQLite as its system database, LangGraph its SQLite checkpointer.
+Prints one JSON object: the version, and rates per second (of `dbos-agent`, milliseconds of a run). Each is used as its
+documentation shows and with its own defaults; DBOS has SQLite as its system database, LangGraph its SQLite
+checkpointer.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import time
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any, TypedDict
 
 AT_ONCE = 100
 STEPS = 10
 CALLS = 3000
+RUNS = 10
 
 
 async def _rate(work: Callable[[int], Awaitable[Any]]) -> float:
@@ -57,6 +60,39 @@ def dbos(place: Path) -> dict[str, float]:
             DBOS.destroy()
 
     return {"steps": asyncio.run(measured())}
+
+
+def dbos_agent(place: Path) -> dict[str, float]:
+    """Runs of an agent with ten tool calls, by the shape of `agents.py`; its tool is a step."""
+    from dbos import DBOS
+    from pydantic_ai import Agent
+    from pydantic_ai.durable_exec.dbos import DBOSAgent
+    from scripted_agent import add, played
+
+    step = DBOS.step()(add)
+    agents = {
+        name: DBOSAgent(Agent(played(at_once), tools=[step], name=f"adder-{at_once}"))
+        for name, at_once in (("one a turn", False), ("all in one turn", True))
+    }
+    url = f"sqlite:///{place / 'dbos-agent.db'}"
+    DBOS(config={"name": "bench", "system_database_url": url, "log_level": "ERROR"})
+
+    async def median_of(agent: Any) -> float:
+        took = []
+        for _ in range(RUNS + 3):
+            began = time.perf_counter()
+            await agent.run("Add them up")
+            took.append(time.perf_counter() - began)
+        return median(took[3:]) * 1000
+
+    async def measured() -> dict[str, float]:
+        DBOS.launch()
+        try:
+            return {name: await median_of(agent) for name, agent in agents.items()}
+        finally:
+            DBOS.destroy()
+
+    return asyncio.run(measured())
 
 
 def langgraph(place: Path) -> dict[str, float]:
@@ -110,8 +146,8 @@ def pykka(place: Path) -> dict[str, float]:
 def main() -> None:
     name, place = sys.argv[1], Path(sys.argv[2])
     logging.disable(logging.WARNING)
-    rates = {"dbos": dbos, "langgraph": langgraph, "pykka": pykka}[name](place)
-    print(json.dumps({"version": importlib.metadata.version(name), **rates}))
+    measured = {"dbos": dbos, "dbos-agent": dbos_agent, "langgraph": langgraph, "pykka": pykka}[name](place)
+    print(json.dumps({"version": importlib.metadata.version(name.partition("-")[0]), **measured}))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 HERE = Path(__file__).parent
-PARTS = ("store", "durable", "weight", "beside", "queues")
+PARTS = ("store", "durable", "weight", "beside", "queues", "agents")
 PRINTED = ("waiting",)
 """Those that only print what they found."""
 

@@ -126,8 +126,11 @@ class Run(Shown):
                     begun = info.epoch > 0 and not self._in_line()
                     state = self._from_afar(state or first_state(self.agent, ""), begun=begun)
             state = state or first_state(self.agent, "")
-            if state["status"] not in FINAL and (answer := store.result_now(self.key, FIRST)) is not None:
-                state = given_up(state, decode(answer))
+            activation = self.process.activation
+            at_work = activation is not None and activation.in_hand is not None  # so there is no answer yet
+            if state["status"] not in FINAL and not at_work:
+                answer = store.result_now(self.key, FIRST)
+                state = state if answer is None else given_up(state, decode(answer))
         except (BadInput, StoreError) as error:
             state = unreadable(self.agent, error)
         return state
@@ -257,7 +260,7 @@ class Run(Shown):
     def _has_ended(self) -> bool:
         """Whether it has come to its end, and the journal has it."""
         activation = self.process.activation
-        return self.state["status"] in FINAL and (activation is None or activation.in_hand is None)
+        return (activation is None or activation.in_hand is None) and self.state["status"] in FINAL
 
     def _end(self) -> Any:
         state = self.state

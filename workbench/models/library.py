@@ -16,6 +16,7 @@ import json
 import re
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import BadInput
@@ -49,6 +50,7 @@ class LibraryModel:
     def __init__(self, foreign: ForeignModel, name: str | None = None) -> None:
         self.name = name or f"{foreign.system}:{foreign.model_name}"
         self._foreign = foreign
+        self._reader = _Reader()
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
@@ -57,7 +59,7 @@ class LibraryModel:
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UserError
 
-        messages, parameters = _messages(request.history), _parameters(request)
+        messages, parameters = self._reader.messages(request.history), _parameters(request)
         retries = {} if "max_retries" in getattr(self._foreign, "unsupported_settings", ()) else {"max_retries": 0}
         settings: Any = {**retries, **request.settings}
         try:
@@ -185,6 +187,25 @@ def _remedy(kind: Any, reason: str) -> str:
     return "annotate it with plain data (str, int, a list, a pydantic model, …), or bind it with functools.partial"
 
 
+class _Reader:
+    """Reads stored messages as the library's own, each once: a conversation is sent again with every turn of it."""
+
+    MOST = 1024
+
+    def __init__(self) -> None:
+        self._read: dict[int, tuple[dict[str, Any], ModelMessage]] = {}
+
+    def messages(self, history: list[dict[str, Any]]) -> list[ModelMessage]:
+        """The messages of a history. Raises: BadInput for what this version cannot read."""
+        known = [self._read.get(id(message)) for message in history]
+        new = [m for m, read in zip(history, known, strict=True) if read is None or read[0] is not m]
+        if len(self._read) + len(new) > self.MOST:
+            self._read.clear()
+            new = history
+        self._read.update((id(m), (m, read)) for m, read in zip(new, _messages(new), strict=True))
+        return [self._read[id(message)][1] for message in history]
+
+
 def _messages(history: list[dict[str, Any]]) -> list[ModelMessage]:
     from pydantic import ValidationError
     from pydantic_ai.messages import ModelMessagesTypeAdapter
@@ -246,9 +267,10 @@ def _settled(response: ModelResponse, request: Request) -> dict[str, Any]:
         dataclasses.replace(part, tool_call_id=next(ids)) if isinstance(part, ToolCallPart) else part
         for part in _thoughts_apart(response.parts)
     ]
-    once = ModelMessagesTypeAdapter.dump_json([dataclasses.replace(response, parts=parts)], exclude_none=True)
-    twice = ModelMessagesTypeAdapter.dump_json(ModelMessagesTypeAdapter.validate_json(once), exclude_none=True)
-    settled: dict[str, Any] = json.loads(twice)[0]
+    text = ModelMessagesTypeAdapter.dump_json([dataclasses.replace(response, parts=parts)], exclude_none=True)
+    if response.provider_details:  # anything may be in there, and some of it changes on its first trip
+        text = ModelMessagesTypeAdapter.dump_json(ModelMessagesTypeAdapter.validate_json(text), exclude_none=True)
+    settled: dict[str, Any] = json.loads(text)[0]
     if url := settled.get("provider_url"):
         settled["provider_url"] = public(url)
     return settled
@@ -273,10 +295,26 @@ def _thoughts_apart(parts: Sequence[ModelResponsePart]) -> Iterator[ModelRespons
 
 def _cost(response: ModelResponse) -> int | None:
     """The price in micro-dollars, or None where none is known: never 0 for want of one."""
+    if not _has_price(response.provider_name, response.provider_url, response.model_name):
+        return None
     try:
         return round(response.cost().total_price * 1_000_000)
     except (LookupError, ValueError, AssertionError):
         return None
+
+
+@lru_cache(maxsize=1024)
+def _has_price(provider: str | None, url: str | None, model: str | None) -> bool:
+    """Whether the snapshot of prices has this model; looking through all of it takes longer than a step."""
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.usage import RequestUsage
+
+    usage = RequestUsage(input_tokens=1, output_tokens=1)
+    try:
+        ModelResponse([], usage=usage, model_name=model, provider_name=provider, provider_url=url).cost()
+    except (LookupError, ValueError, AssertionError):
+        return False
+    return True
 
 
 def _details(response: ModelResponse) -> dict[str, Any]:
