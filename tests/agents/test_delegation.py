@@ -100,7 +100,8 @@ async def test_an_approval_below_names_the_whole_chain_and_is_decided_at_the_top
     assert (asked.run, asked.agent, asked.tool) == ("r1/t1.0/t1.0", "clerk", "cancel_order")
     (row,) = calls(run)
     assert (row["status"], row["approval"]["id"]) == ("waiting", asked.id)
-    assert run.view()["now_line"]["strong"] == "1 approval waits for you:"
+    line = run.view()["now_line"]
+    assert (line["strong"], line["text"]) == ("1 approval waits for you:", "editor → clerk → cancel_order.")
     await run.command("approve", {"id": asked.id})
     assert await run == "All done."
     assert desk.ran == [("A-1002", "")]
@@ -343,7 +344,8 @@ async def test_a_child_that_another_host_takes_is_waited_for_all_the_same(house:
     await there.approvals.approve(asked.id)
 
     assert await run == "All done."
-    assert ([life["how"] for life in moved.view()["lives"]], desk.ran) == (["fenced", None], [("A-1002", "")])
+    await until(lambda: [life["how"] for life in moved.view()["lives"]] == ["fenced", None])
+    assert desk.ran == [("A-1002", "")]
     assert ([life["how"] for life in run.view()["lives"]], len(ears(boss).requests)) == ([None], 2)
 
 

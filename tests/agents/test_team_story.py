@@ -133,6 +133,7 @@ async def test_a_child_that_its_budget_stops_has_its_parent_wait(house: House) -
 
     await until(lambda: run.status == "waiting")
     assert bench.runs["r1/t1.0"].status == "waiting"
+    assert run.view()["now_line"]["strong"] == "researcher waits:"
     await run.extend(requests=100)
 
     assert await published(bench, run) == "It is out."

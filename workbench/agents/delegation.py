@@ -14,11 +14,21 @@ Source: PROCESSES 1.7 and 6.2, DESIGN 2, CASES 26 and 28. Knows nothing of turns
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from workbench.durable.stages import STAGE
-from workbench.errors import BadInput, NoCode, RunCancelled, RunError, RunFailed, WorkbenchError
+from workbench.errors import (
+    BadInput,
+    NoCode,
+    ProcessError,
+    RunCancelled,
+    RunError,
+    RunFailed,
+    StoreError,
+    WorkbenchError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AT_ONCE", "CHILD", "Delegation", "child_id", "end_children"]
 
+log = logging.getLogger("workbench")
 CHILD = "@run"
 """The step that a child's end is recorded as."""
 AT_ONCE = 4
@@ -60,6 +71,15 @@ async def end_children(studio: Studio, run: str, ledger: Ledger, by: str) -> Non
 async def _cancelled(child: Run, by: str) -> None:
     with suppress(RunError):  # nobody runs it now: its cancel is in its journal, and comes before whatever it would do
         await child.cancel(by)
+
+
+async def _killed(child: Run, by: str) -> None:
+    try:
+        await child.kill(by)
+    except (RunError, ProcessError):
+        return  # it has ended meanwhile, or lives nowhere
+    except StoreError as error:
+        log.error("%s was killed and %s, which it asked, was not: %s", child.parent, child.id, error)
 
 
 class Delegation:
@@ -215,7 +235,7 @@ class Delegation:
         killed_by = self._studio.runs[self._assignment.run].process.held_by
         if killed_by is not None:
             if child.alive and not child.ended:
-                await self._surely(child.kill(killed_by))
+                await self._surely(_killed(child, killed_by))
         elif not self._context.over and not self._stopped.is_set():  # a run that is cancelled sees to all its children
             await self._surely(_cancelled(child, self._assignment.agent.name))
 

@@ -35,9 +35,11 @@ def now_line(facts: Facts, rows: list[MessageRow | CallRow]) -> NowLine:
         return _dead(facts)
     waiting = [row for row in rows if row["kind"] == "call" and row["status"] == "waiting"]
     running = [row for row in rows if row["kind"] == "call" and row["status"] == "running"]
+    asked = [child for row in waiting if row["kind"] == "call" for child in row["children"]]
+    below = [child for child in asked if child["status"] == "waiting"]
     waiting = [row for row in waiting if row["kind"] == "call" and row["approval"] is not None]
     if waiting:
-        tools = ", ".join(dict.fromkeys(row["tool"] for row in waiting if row["kind"] == "call"))
+        tools = ", ".join(dict.fromkeys(_asked(row) for row in waiting if row["kind"] == "call"))
         count = len(waiting)
         strong = "1 approval waits for you:" if count == 1 else f"{count} approvals wait for you:"
         meanwhile = f" Meanwhile {running[0]['tool']} is at work." if running and running[0]["kind"] == "call" else ""
@@ -53,6 +55,8 @@ def now_line(facts: Facts, rows: list[MessageRow | CallRow]) -> NowLine:
         )
     if (stop := facts.stop) is not None:
         return _line("amber", "waiting", *_stopped(stop), EXTEND)
+    if below and facts.status == "waiting":
+        return _line("amber", "waiting", f"{below[0]['agent']} waits:", f"its run {below[0]['id']} says for what.")
     if facts.status == "queued":
         return _line("plain", "queued", "Queued.", "The message is in the journal; it has not begun.")
     failed = facts.failed_try()
@@ -71,6 +75,12 @@ def _stopped(stop: dict[str, Any]) -> tuple[str, str]:
         return "Stopped by a budget:", f"{stop['words']}."
     spent, limit = count_of(stop["unit"], stop["spent"]), told(stop["unit"], stop["limit"])
     return "Budget used up:", f"{spent} of {limit}." + (" It is the bench's." if stop["of"] == "bench" else "")
+
+
+def _asked(row: CallRow) -> str:
+    """What a person is asked about: the tool, with the agents that were asked on the way to it."""
+    approval = row["approval"]
+    return row["tool"] if approval is None else " → ".join(approval["chain"][1:])
 
 
 def _ended(facts: Facts) -> NowLine:

@@ -161,6 +161,9 @@ def _call(row: dict[str, Any]) -> Cell:
         for step in row["steps"]
     ]
     lines += [f"asked {child['agent']}, {child['id']}: {child['status']}" for child in row.get("children", ())]
+    if (approval := row["approval"]) is not None and _waits(approval) and len(approval.get("chain", ())) > 2:
+        asks = words.arguments(approval["args"], secret_names(approval["schema"]))
+        lines.append(f"{' → '.join(approval['chain'])}({asks})")
     lines += [f"progress: {row['progress'][-1]}"] if row["progress"] else []
     if error := row["error"]:
         lines.append(f"{error.get('type', 'error')}: {error.get('message', '')}")
