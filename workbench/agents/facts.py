@@ -202,6 +202,11 @@ class Facts:
         """The runs that a call asked."""
         return [one for one in self.kin if call_of(one.branch) == branch]
 
+    def waits_for_others(self, branch: str) -> bool:
+        """Whether all that a call does is to wait for runs that wait themselves."""
+        out = [one.status for one in self.asked(branch) if one.status not in FINAL]
+        return bool(out) and all(status == "waiting" for status in out)
+
     def waits_below(self, branch: str) -> Request | None:
         """The oldest open request of the runs that a call asked, however far below."""
         below = [one.id for one in self.asked(branch)]

@@ -160,7 +160,7 @@ def _named(records: Iterable[StepRecord], branch: str, name: str) -> StepRecord 
 
 def _status(facts: Facts, branch: str, begun: bool) -> str:
     request = facts.request(branch)
-    waits = facts.waits_below(branch) is not None or branch in facts.stops
+    waits = facts.waits_below(branch) is not None or facts.waits_for_others(branch) or branch in facts.stops
     if waits or (request is not None and request.status == "pending"):
         return "waiting"
     if facts.final:
