@@ -309,7 +309,7 @@ def _team(view: Mapping[str, Any]) -> Picture:
         now=(view["now_line"]["strong"], view["now_line"]["text"]),
         columns=("Status", "Agent", "Called by", "Part", "Model calls", "Tokens", "Cost", "Took"),
         rows=[_team_row(row, until) for row in view["rows"]],
-        decide=[line for approval in view["pending"] for line in _decide(approval["id"])],
+        decide=[line for approval in view["pending"] for line in _decide(approval)],
     )
 
 
