@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench import cli_approvals, cli_budgets, cli_doors, cli_mending, cli_upkeep
+from workbench.cli_doors import told
 from workbench.cli_upkeep import Work, doctor
 from workbench.durable.doctor import versions
 from workbench.errors import BadInput, WorkbenchError
@@ -127,18 +128,7 @@ async def _lab(options: argparse.Namespace) -> int:
 async def _worker(options: argparse.Namespace) -> int:
     from workbench.worker import work
 
-    def tell(event: dict[str, Any]) -> None:
-        match event:
-            case _ if options.json:
-                _say(json.dumps(event))
-            case {"event": "working", "store": store, "pid": pid, "definitions": names}:
-                _say(f"working on {store} as pid {pid}: {', '.join(names) or 'no definitions'}")
-            case {"event": "stopping", "signal": signal}:
-                _say(f"{signal}: stopping; what is unfinished stays in the journal")
-            case _:
-                _say(event["event"])
-
-    await work(options.application, tell)
+    await work(options.application, partial(told, options.json))
     return 0
 
 

@@ -15,7 +15,7 @@ import inspect
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.bench import Workbench
@@ -27,16 +27,20 @@ __all__ = ["work"]
 ADVICE = "write e.g. bench = Workbench.open('agents.db', support) in it"
 
 
-async def work(application: str, tell: Callable[[dict[str, Any]], None]) -> None:
+async def work(
+    application: str, tell: Callable[[dict[str, Any]], None], publish: Mapping[str, Any] | None = None
+) -> None:
     """Work on what `application` (`module:attribute`) names until SIGTERM or SIGINT; `tell` hears what happens.
 
-    Events are `working`, `stopping` and `stopped`. Raises: BadInput when it names no bench, NotAStore.
+    With `publish`, the options of `Workbench.publish`, a door is open meanwhile, also for a bench that runs nothing
+    itself. Events are `working`, `serving`, `stopping` and `stopped`. Raises: BadInput when it names no bench, or when
+    the door cannot be opened; NotAStore.
     """
     named = _named(application)
     stop: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     bench = await _opened(application, named)
     try:
-        if not bench.worker:
+        if not bench.worker and publish is None:
             raise BadInput(f"{application!r} is opened with worker=False and would run nothing; leave that out")
         with _Signals(stop):
             tell(
@@ -48,6 +52,9 @@ async def work(application: str, tell: Callable[[dict[str, Any]], None]) -> None
                     "blocked": sorted(bench.blocked),
                 }
             )
+            if publish is not None:
+                door = await bench.publish(**publish)
+                tell({"event": "serving", "url": door.url, "port": door.port, "callers": door.callers})
             tell({"event": "stopping", "signal": await stop})
     finally:
         await bench.close()

@@ -1,0 +1,69 @@
+"""Serving: the doors of a bench without a notebook, as a program of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+import httpx
+
+from workbench.cli import main
+from workbench.endpoints import connect
+
+TOKEN = "a-token-of-the-lab"
+APP = """
+from workbench import Agent, Workbench, durable, models
+
+@durable(key="note:{id}")
+async def note(ctx, id: str):
+    state = ctx.restored or []
+    yield state
+    async for message in ctx:
+        state = [*state, message]
+        yield state
+
+bench = Workbench.open("agents.db", note, Agent("clerk", model=models.scripted("Here you are.")))
+"""
+
+
+async def test_a_bench_is_served_to_the_callers_of_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APP)
+    words = ("-m", "workbench", "serve", "app:bench", "--json")
+    env = os.environ | {"WORKBENCH_WIRE_CALLERS_LAB": TOKEN, "WORKBENCH_A2A_CALLERS_PARTNER": f"{TOKEN}-too"}
+    child = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=PIPE, cwd=tmp_path, env=env)
+    assert child.stdout is not None
+    try:
+        async with asyncio.timeout(60):
+            events = [json.loads(await child.stdout.readline()) for _ in range(2)]
+            url = events[1]["url"]
+            remote = await connect(url, TOKEN)
+            there = remote.lookup("note", id="a")
+            await there.cast("hello")
+            await there.until(lambda state: state == ["hello"])
+            await remote.close()
+            async with httpx.AsyncClient() as http:
+                card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
+            child.send_signal(signal.SIGTERM)
+            rest = [json.loads(line)["event"] for line in (await child.stdout.read()).splitlines()]
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+    assert [event["event"] for event in events] == ["working", "serving"]
+    assert events[1]["callers"] == {"a2a": ["partner"], "wire": ["lab"]}
+    assert [skill["id"] for skill in card["skills"]] == ["clerk"]
+    assert (rest, child.returncode) == (["stopping", "stopped"], 0)
+
+
+def test_nobody_to_serve_is_said(monkeypatch, capsys) -> None:
+    for name in [name for name in os.environ if "_CALLERS_" in name]:
+        monkeypatch.delenv(name)
+
+    assert main(["serve", "app:bench"]) == 1
+    assert "nobody could call: no variable WORKBENCH_MCP_CALLERS_NAME or its like is set" in capsys.readouterr().err
