@@ -18,6 +18,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml hatch_build.py widgets/build.mjs widgets/package.json widgets/package-lock.json $(shell find widgets/src -type f)
+MCP_SUITE := tests/endpoints/mcp_suite/node_modules
 PYTEST_ARGS ?=
 
 .PHONY: help demo lab test bench lint format types imports widgets-test pytest machine clean
@@ -53,7 +54,7 @@ widgets-test: $(VENV)/.test widgets/node_modules/.installed
 	@echo "· front-end tests"
 	.ci/node bash -c 'cd widgets && npm run --silent check && npm run --silent test'
 
-pytest: $(VENV)/.test machine
+pytest: $(VENV)/.test $(MCP_SUITE)/.installed machine
 	@echo "· tests"
 	mkdir -p artifacts
 	$(BIN)/pytest -m "browser and not live" $(PYTEST_ARGS) || [ $$? -eq 5 ]
@@ -93,5 +94,10 @@ widgets/node_modules/.installed: widgets/package-lock.json | $(VENV)/.test
 	.ci/node bash -c 'cd widgets && npm ci --silent --ignore-scripts --prefer-offline'
 	touch $@
 
+$(MCP_SUITE)/.installed: tests/endpoints/mcp_suite/package-lock.json | $(VENV)/.test
+	@echo "· the MCP conformance suite"
+	NODE_LEAST=22 .ci/node bash -c 'cd tests/endpoints/mcp_suite && npm ci --silent --ignore-scripts --prefer-offline'
+	touch $@
+
 clean:
-	@rm -rf $(VENV) artifacts build dist widgets/node_modules workbench/widgets/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -rf tests/endpoints/mcp_suite/node_modules $(VENV) artifacts build dist widgets/node_modules workbench/widgets/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

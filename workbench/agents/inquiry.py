@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from workbench.durable.context import DurableContext
     from workbench.durable.requests import Request
 
-__all__ = ["QUESTION", "Inquiry", "rests_at_a_question"]
+__all__ = ["ASKS", "QUESTION", "Inquiry", "rests_at_a_question"]
 
+ASKS = "asks"
+"""The field of a run's first message that says who is asked: its caller, where nobody else is."""
 QUESTION = "@question"
 """The name of the steps that questions are."""
 
@@ -54,7 +56,7 @@ class Inquiry:
     async def ask(self, asked: Any, message: str) -> Any:
         """The answer of a person, as `asked` has it. Raises: NotAnswered, BadInput for what has no JSON schema."""
         form, words = Form(asked), message
-        if self._assignment.declines:
+        if self._assignment.declines and self._assignment.message.get(ASKS) != "caller":
             raise NotAnswered(
                 f"the question {words!r} was asked of nobody: this run was begun where no person is asked",
                 id=None,

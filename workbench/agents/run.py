@@ -205,6 +205,11 @@ class Run(Shown):
             self._team = Team(self, self._studio)
         return self._team
 
+    @property
+    def message(self) -> Mapping[str, Any]:
+        """The message that began the run; empty while nobody has it, or when its row was changed by hand."""
+        return self._message()
+
     def _message(self) -> dict[str, Any]:
         """The message that began the run; empty while nobody has it, or when its row was changed by hand."""
         if self._first is None:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.agents.direct import direct, words_of
-from workbench.agents.questions import asked_through
+from workbench.agents.inquiry import ASKS
+from workbench.agents.questions import INPUT_REQUIRED, asked_through
 from workbench.durable.requests import PENDING
 from workbench.errors import NoCode
 
@@ -27,17 +28,28 @@ if TYPE_CHECKING:
     from workbench.bench import Workbench
     from workbench.endpoints.callers import Caller
 
-__all__ = ["Errands", "Standing"]
+__all__ = ["Errands", "Question", "Standing"]
 
 MEANT = frozenset(("BadArguments", "BadInput", "ToolArgumentsInvalid", "NotAnswered", "NoCode", "UnknownTool"))
 """The errors whose words are for who called: what was handed over could not be used."""
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What a run asks of its caller: `schema` is the JSON schema of the answer."""
+
+    id: str
+    run: str
+    message: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """How a run stands, as its caller may know it. `words` say why it failed, or what it waits for.
 
-    `conversation` is what its caller called it, or None.
+    `conversation` is what its caller called it, or None; `question` is what it asks of its caller, where callers are
+    asked.
     """
 
     run: str
@@ -49,6 +61,7 @@ class Standing:
     changed: float
     request: str = ""
     conversation: str | None = None
+    question: Question | None = None
 
     @property
     def over(self) -> bool:
@@ -81,11 +94,14 @@ class Errands:
         """
         return self._begun(caller, agent, message, conversation, self._more, once)
 
-    async def call(self, caller: Caller, agent: str, tool: Tool, args: Mapping[str, Any]) -> str:
-        """Begin a run that is one call of a tool; gives its id. Raises: ToolArgumentsInvalid before anything begins."""
+    async def call(self, caller: Caller, agent: str, tool: Tool, args: Mapping[str, Any], asks: bool = False) -> str:
+        """Begin a run that is one call of a tool; gives its id. What the tool asks a person for, `asks` the caller.
+
+        Raises: ToolArgumentsInvalid before anything begins.
+        """
         tool.validate(args)
-        words = words_of(tool.name, args)
-        return self._begun(caller, agent, words, None, {**self._more, **direct(tool.name, args)})
+        words, questions = words_of(tool.name, args), {ASKS: "caller"} if asks else {}
+        return self._begun(caller, agent, words, None, {**self._more, **direct(tool.name, args), **questions})
 
     async def wait(
         self,
@@ -96,7 +112,7 @@ class Errands:
         *,
         until_it_waits: bool = False,
     ) -> Standing:
-        """How a run stands once it is over, or after `seconds`; `tell` hears its lines of progress.
+        """How a run stands once it is over or asks its caller, or after `seconds`; `tell` hears its progress.
 
         With `until_it_waits`, also once it waits for a person or for more to spend.
         Raises: NoCode for a run that is not the caller's.
@@ -106,7 +122,9 @@ class Errands:
         lines = _Lines(run, tell)
         try:
             async with asyncio.timeout(seconds):
-                while not ((standing := self._standing(run)).over or (until_it_waits and standing.status == "waiting")):
+                while not ((standing := self._standing(run)).over or standing.question is not None):
+                    if until_it_waits and standing.status == "waiting":
+                        break
                     lines.tell_new(standing)
                     await changed.wait()
                     changed.clear()
@@ -127,6 +145,16 @@ class Errands:
         if not self._standing(run).over:
             await run.cancel(by=str(caller))
         return self._standing(run)
+
+    async def answer(self, caller: Caller, question: str, value: Any) -> None:
+        """Answer what a run of the caller asks it. Raises: NoCode, AlreadyDecided, BadInput for another value."""
+        self._asked(caller, question)
+        await self._bench.approvals.answer(question, value, by=str(caller), via=caller.channel)
+
+    async def refuse(self, caller: Caller, question: str, reason: str) -> None:
+        """Leave a question unanswered. Raises: NoCode, AlreadyDecided."""
+        self._asked(caller, question)
+        await self._bench.approvals.reject(question, reason, by=str(caller), via=caller.channel)
 
     async def runs(self, caller: Caller) -> list[Standing]:
         """The caller's runs, the newest first."""
@@ -158,6 +186,22 @@ class Errands:
         )
         return run.id
 
+    def _asked(self, caller: Caller, id: str) -> None:
+        """Raises: NoCode for a question that a run of the caller does not ask it."""
+        for request in self._bench.runs.studio.requests.known():
+            if request.id == id and self._question(self._own(caller, str(request.body.get("run")))) is not None:
+                return
+        raise NoCode(f"no question {id!r}", name=id)
+
+    def _question(self, run: Run) -> Question | None:
+        if run.message.get(ASKS) != "caller":
+            return None
+        for request in self._bench.runs.studio.requests.known():
+            body = request.body
+            if request.status == PENDING and (body.get("run"), body.get("reason")) == (run.id, INPUT_REQUIRED):
+                return Question(request.id, run.id, body["message"], body["schema"])
+        return None
+
     def _own(self, caller: Caller, id: str) -> Run:
         if id in self._bench.runs and self._is_of(run := self._bench.runs[id], caller):
             return run
@@ -188,7 +232,8 @@ class Errands:
         room, conversation = _room(run.principal, run.agent), run.conversation
         own = conversation.removeprefix(room) if conversation is not None and conversation.startswith(room) else None
         changed = state["ended_at"] or began
-        return Standing(run.id, run.agent, status, state["output"], words, began, changed, run.request, own)
+        question = self._question(run) if status == "waiting" else None
+        return Standing(run.id, run.agent, status, state["output"], words, began, changed, run.request, own, question)
 
     def _waits_for_a_person(self, id: str) -> bool:
         requests = self._bench.runs.studio.requests.known()

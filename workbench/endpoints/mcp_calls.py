@@ -21,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.endpoints.catalogue import ANSWERING, Asking, Offer
+from workbench.endpoints.mcp_questions import Questions, can_be_asked
 from workbench.endpoints.mcp_results import of_answer, of_call, refusal
 from workbench.errors import BadInput, NoCode
 from workbench.models.checks import problem_of, said_of
@@ -89,12 +90,13 @@ class Calls:
     def __init__(self, reception: Reception, errands: Errands) -> None:
         self._reception = reception
         self._errands = errands
+        self._questions = Questions(reception, errands)
         self.catalogue: Catalogue = {}
 
     async def carry_out(
         self, ctx: ServerRequestContext[Any, Any], params: mt.CallToolRequestParams
-    ) -> mt.CallToolResult:
-        """What came of a call. Raises: MCPError for a tool that is not offered."""
+    ) -> mt.CallToolResult | mt.InputRequiredResult:
+        """What came of a call, or what it needs to go on. Raises: MCPError for a tool that is not offered."""
         caller, args = caller_of(ctx), params.arguments or {}
         offer, follow_up = self.catalogue.get(params.name), FOLLOW_UPS.get(params.name)
         if offer is None and follow_up is None:
@@ -104,16 +106,16 @@ class Calls:
                 return of_answer(await self._follow_up(ctx, caller, params.name, args))
             if offer.tool is None:
                 return of_answer(await self._ask(ctx, caller, offer, args))
-            return of_call(offer, await self._call(ctx, caller, offer, args))
+            return await self._call(ctx, caller, offer, params)
         except ValidationError as error:
             return refusal(f"{params.name}: {said_of([problem_of(one) for one in error.errors(include_url=False)])}")
         except (BadInput, NoCode) as error:
             return refusal(f"{params.name}: {error}")
 
-    async def begin(self, caller: Caller, offer: Offer, args: Mapping[str, Any]) -> str:
+    async def begin(self, caller: Caller, offer: Offer, args: Mapping[str, Any], *, asks: bool = False) -> str:
         """Begin the run that a call is; gives its id. Raises: BadInput, ValidationError, NoCode."""
         if offer.tool is not None:
-            run = await self._reception.at_home(self._errands.call, caller, offer.agent, offer.tool, args)
+            run = await self._reception.at_home(self._errands.call, caller, offer.agent, offer.tool, args, asks)
         else:
             asked = Asking.model_validate(args)
             run = await self._reception.at_home(
@@ -123,9 +125,16 @@ class Calls:
         return run
 
     async def _call(
-        self, ctx: ServerRequestContext[Any, Any], caller: Caller, offer: Offer, args: Mapping[str, Any]
-    ) -> Standing:
-        return await self.follow(ctx, caller, await self.begin(caller, offer, args), None)
+        self, ctx: ServerRequestContext[Any, Any], caller: Caller, offer: Offer, params: mt.CallToolRequestParams
+    ) -> mt.CallToolResult | mt.InputRequiredResult:
+        given = dict(params.input_responses or {})
+        run = params.request_state or await self.begin(caller, offer, params.arguments or {}, asks=can_be_asked(ctx))
+        while (standing := await self.follow(ctx, caller, run, None)).question is not None:
+            needed = await self._questions.asked(ctx, caller, standing.question, given)
+            if needed is not None:
+                return needed
+            given = {}
+        return of_call(offer, standing)
 
     async def _ask(
         self, ctx: ServerRequestContext[Any, Any], caller: Caller, offer: Offer, args: Mapping[str, Any]

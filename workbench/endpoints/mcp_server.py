@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import weakref
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -27,9 +28,11 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from workbench.endpoints.catalogue import catalogue_of
 from workbench.endpoints.errands import Errands
 from workbench.endpoints.mcp_calls import CALLER, FOLLOW_UPS, Calls
+from workbench.endpoints.mcp_questions import sealing
 from workbench.endpoints.mcp_results import as_tool
 from workbench.endpoints.mcp_sessions import Sessions
 from workbench.errors import BadInput
+from workbench.plain import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -46,6 +49,7 @@ __all__ = ["McpService", "service"]
 log = logging.getLogger("workbench")
 PATH = "/mcp"
 NAME = "workbench"
+SEAL = "seal"  # the kind of the record that has the key of states
 LISTENERS, BACKLOG = 256, 64
 INSTRUCTIONS = (
     "ask_<agent> asks an agent; when the answer takes longer than you wait you get the id of its run, and get_run has "
@@ -96,9 +100,19 @@ class McpService:
     async def running(self) -> AsyncIterator[None]:
         """While it is entered, requests are answered."""
         self._loop = asyncio.get_running_loop()
+        self.server.middleware.append(sealing(await self._reception.at_home(self._key), NAME))
         self._sessions = Sessions(self.server, self._reception.limits.sessions)
         async with self._sessions.run():
             yield
+
+    async def _key(self) -> bytes:
+        """The key that the states of requests are sealed with; the store keeps it, so that they outlive a restart."""
+        bench = self._reception.bench
+        fresh = encode({"key": secrets.token_bytes(32)})
+        await bench.store.put_record(SEAL, NAME, SEAL, fresh, status="open", at=bench.clock.now())
+        record = await bench.store.get_record(SEAL, NAME)
+        key: bytes = decode(fresh if record is None else record.body)["key"]
+        return key
 
     def configuration(self) -> Mapping[str, str]:
         """What MCP clients are told."""
