@@ -69,7 +69,7 @@ async def test_an_edit_is_one_however_alike_the_arguments_look(room: House, show
     assert [repr(flag) for flag in heard] == [repr(edited.get("flag", 0))]
 
 
-async def test_an_edit_keeps_the_models_own_call_and_tells_what_changed(house: House) -> None:
+async def test_case_u28_an_edit_keeps_the_models_own_call_and_tells_what_changed(house: House) -> None:
     desk = Desk()
     bench = await house.open(agent := desk.agent())
     run = bench.run(agent, "Cancel A-1002")
@@ -159,7 +159,7 @@ async def test_a_dismissed_request_lets_the_run_go_on_without_it(house: House) -
     assert (result.content, result.outcome) == ("The request was dismissed. Nothing was done.", "denied")
 
 
-async def test_of_twenty_decisions_at_once_exactly_one_stands(house: House) -> None:
+async def test_case_20_u26_of_twenty_decisions_at_once_exactly_one_stands(house: House) -> None:
     desk = Desk()
     bench = await house.open(agent := desk.agent())
     run = bench.run(agent, "Cancel A-1002")
@@ -173,7 +173,9 @@ async def test_of_twenty_decisions_at_once_exactly_one_stands(house: House) -> N
     won = [decision for decision in decisions if not isinstance(decision, BaseException)]
     lost = [decision for decision in decisions if isinstance(decision, AlreadyDecided)]
     assert (len(won), len(lost), desk.ran) == (1, 19, [("A-1002", "")])
-    assert {error.fields["by"] for error in lost} == {won[0].decided_by}
+    heard = {(error.id, error.status, error.by, error.at) for error in lost}
+    assert heard == {(request.id, "approved", won[0].decided_by, won[0].decided_at)}
+    assert all(f"is already approved, by {won[0].decided_by}; the first decision stands" in str(e) for e in lost)
 
 
 async def test_the_first_decision_stands_and_the_second_hears_whose_it_was(house: House) -> None:
@@ -193,7 +195,7 @@ async def test_the_first_decision_stands_and_the_second_hears_whose_it_was(house
 
 
 @pytest.mark.parametrize("verb", ["approve", "reject", "dismiss", "answer"])
-async def test_an_unknown_id_is_a_lookup_error(house: House, verb: str) -> None:
+async def test_case_u10_an_unknown_id_is_a_lookup_error(house: House, verb: str) -> None:
     bench = await house.open()
     values = ["value"] if verb == "answer" else []
 
@@ -266,7 +268,7 @@ def three(*desks: Desk) -> Agent:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
-async def test_calls_that_ask_at_once_are_decided_one_by_one_in_any_order(house: House, order: tuple[int, ...]) -> None:
+async def test_case_17_calls_that_ask_at_once_are_decided_in_any_order(house: House, order: tuple[int, ...]) -> None:
     desk = Desk()
     bench = await house.open(agent := three(desk))
     run = bench.run(agent, "Cancel all three")
@@ -285,7 +287,7 @@ async def test_calls_that_ask_at_once_are_decided_one_by_one_in_any_order(house:
     assert [result.content for result in ears(agent).told] == [f"A-000{number} cancelled" for number in (1, 2, 3)]
 
 
-async def test_the_second_question_is_visible_as_soon_as_the_first_is_answered(house: House) -> None:
+async def test_case_19_the_second_question_is_visible_as_soon_as_the_first_is_answered(house: House) -> None:
     desk = Desk()
     agent = clerk(
         call("cancel_order", order_id="A-0001"), call("cancel_order", order_id="A-0002"), "Both.", tools=[desk.cancel]

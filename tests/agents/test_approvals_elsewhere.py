@@ -11,7 +11,7 @@ from workbench.errors import AlreadyDecided, ToolArgumentsInvalid
 from workbench.models.script import call
 
 
-async def test_a_reopened_bench_lists_the_same_request_and_can_answer_it(house: House) -> None:
+async def test_case_13_26_a_reopened_bench_lists_the_same_request_and_can_answer_it(house: House) -> None:
     desk = Desk()
     first = await house.open(agent := desk.agent())
     request = await first.run(agent, "Cancel A-1002", id="r1").approval()
@@ -44,7 +44,7 @@ async def test_a_decision_on_a_killed_run_is_honoured_when_it_recovers(house: Ho
     assert desk.ran == [("A-1002", "")]
 
 
-async def test_a_reason_given_before_a_restart_is_told_after_it(house: House) -> None:
+async def test_case_25_a_reason_given_before_a_restart_is_told_after_it(house: House) -> None:
     desk = Desk()
     first = await house.open(agent := desk.agent())
     run = first.run(agent, "Cancel A-1002", id="r1")
@@ -59,7 +59,7 @@ async def test_a_reason_given_before_a_restart_is_told_after_it(house: House) ->
     assert ears(agent).told[0].content == "A person declined this call: not before Monday"
 
 
-async def test_one_decision_is_one_execution_however_often_the_run_is_killed(house: House) -> None:
+async def test_case_16_one_decision_is_one_execution_however_often_the_run_is_killed(house: House) -> None:
     began, go = [], asyncio.Event()
 
     async def wait() -> str:

@@ -278,7 +278,7 @@ class Approvals(Handle):
                 "tone": "amber" if count else "plain",
                 "shape": "waiting" if count else "completed",
                 "strong": strong,
-                "text": "",
+                "text": f"{pending[0]['tool']} expires first." if pending and pending[0]["expires_at"] else "",
                 "action": None,
             },
             "actions": [],
