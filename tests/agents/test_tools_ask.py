@@ -72,7 +72,7 @@ async def test_an_answer_arrives_as_what_was_asked_for(room: House, schema: Any,
 
     request = await run.approval()
     assert (run.status, calls(run)[0]["status"], request.sentence) == ("waiting", "waiting", "Which one?")
-    assert [action["command"] for action in request.actions] == ["answer", "dismiss"]
+    assert [action["command"] for action in request.actions] == ["answer", "reject", "dismiss"]
     await bench.approvals.answer(request.id, answer)
 
     assert await run == "Done."
@@ -250,6 +250,26 @@ async def test_a_question_survives_its_bench_and_is_answered_elsewhere(house: Ho
 
     assert await third.runs["r1"] == "Done."
     assert got == [7]
+
+
+async def test_a_question_that_nobody_answers_in_time_is_told(room: House) -> None:
+    @tool
+    async def ask(ctx: ToolContext) -> str:
+        try:
+            return str(await ctx.ask_user(int, "How many?", expires=60))
+        except NotAnswered as error:
+            return f"{error.status} by {error.by}"
+
+    agent = clerk(call("ask"), "Done.", tools=[ask])
+    bench = await room.open(agent)
+    run = bench.run(agent, "Ask")
+    request = await run.approval()
+    assert request.expires_at == room.clock.now() + 60
+
+    await room.clock.advance(61)
+
+    assert await run == "Done."
+    assert calls(run)[0]["result"] == "expired by timeout"
 
 
 async def test_a_cancel_closes_the_question(room: House) -> None:

@@ -14,10 +14,12 @@ from workbench.agents.delegation import AT_ONCE, CHILD
 from workbench.agents.printed import printing_elsewhere
 from workbench.durable.stages import STAGE
 from workbench.errors import StepMisuse
+from workbench.given import duration
 from workbench.process.drive import Cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
+    from datetime import timedelta
 
     from workbench.agents.agent import Agent
     from workbench.agents.budget_spending import Spending
@@ -168,13 +170,15 @@ class ToolContext:
         """
         self._delegation.hand_off(agent, message)
 
-    async def ask_user(self, schema: Any = str, message: str = "") -> Any:
+    async def ask_user(self, schema: Any = str, message: str = "", *, expires: float | timedelta | None = None) -> Any:
         """Ask a person for a value and wait for it, through any crash: the same question, one answer.
 
         `schema` is a type (a model, a dataclass, an Enum, `int`, …) or a JSON schema, and says what the form has; a
         text in its place is the message of a question that a text answers. An answer that the type refuses is asked for
-        again. After a crash while it waits the tool runs again up to here, also one that is not idempotent: what has
-        effects before it belongs into steps. The tool's timeout does not run meanwhile.
+        again. The question waits for `expires` seconds, or for as long as it takes.
+
+        After a crash while it waits the tool runs again up to here, also one that is not idempotent: what has effects
+        before it belongs into steps. The tool's timeout does not run meanwhile.
 
         Raises: NotAnswered when it is dismissed, rejected or expires, StepMisuse from a plain tool, whose thread cannot
         wait, BadInput for what has no JSON schema.
@@ -182,7 +186,8 @@ class ToolContext:
         self._must_be_async("a person is asked", "ask_user")
         if isinstance(schema, str):
             schema, message = str, schema
-        return await self._inquiry.ask(schema, message or "A value is needed.")
+        within = duration("the expiry of a question", expires)
+        return await self._inquiry.ask(schema, message or "A value is needed.", within)
 
     def _must_be_async(self, what: str, name: str) -> None:
         if not self._home.here or asyncio.current_task() is None:

@@ -143,7 +143,15 @@ class Execution:
             delegation=delegation,
             directory=self._studio.directory,
             spending=self._spending,
-            inquiry=Inquiry(self._context, self._assignment, branch, call.tool.name, moved=self._moved, limit=limit),
+            inquiry=Inquiry(
+                self._context,
+                self._assignment,
+                branch,
+                call.tool.name,
+                moved=self._moved,
+                limit=limit,
+                clock=self._studio.clock,
+            ),
         )
 
     def _say(self, branch: str) -> Callable[[str], None]:

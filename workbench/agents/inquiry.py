@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from workbench.agents.studio import Assignment, Studio
+    from workbench.clock import Clock
     from workbench.durable.context import DurableContext
     from workbench.durable.requests import Request
 
@@ -45,6 +46,7 @@ class Inquiry:
         *,
         moved: Callable[[str, str], None],
         limit: asyncio.Timeout,
+        clock: Clock,
     ) -> None:
         self._context = context
         self._assignment = assignment
@@ -52,9 +54,13 @@ class Inquiry:
         self._tool = tool
         self._moved = moved
         self._limit = limit
+        self._clock = clock
 
-    async def ask(self, asked: Any, message: str) -> Any:
-        """The answer of a person, as `asked` has it. Raises: NotAnswered, BadInput for what has no JSON schema."""
+    async def ask(self, asked: Any, message: str, expires: float | None = None) -> Any:
+        """The answer of a person, as `asked` has it, within `expires` seconds if given.
+
+        Raises: NotAnswered, BadInput for what has no JSON schema.
+        """
         form, words = Form(asked), message
         if self._assignment.declines and self._assignment.message.get(ASKS) != "caller":
             raise NotAnswered(
@@ -65,7 +71,7 @@ class Inquiry:
                 reason="nobody is asked on its behalf",
             )
         while True:
-            request = await self._decided(words, form.schema)
+            request = await self._decided(words, form.schema, expires)
             decision = request.decision or {}
             if request.status != "answered":
                 reason = decision.get("reason")
@@ -81,7 +87,7 @@ class Inquiry:
             except BadInput as error:
                 words = f"{message} (not accepted: {error})"
 
-    async def _decided(self, message: str, schema: dict[str, Any]) -> Request:
+    async def _decided(self, message: str, schema: dict[str, Any], expires: float | None) -> Request:
         body = input_question(
             message,
             schema,
@@ -90,6 +96,7 @@ class Inquiry:
             tool=self._tool,
             call=self._branch,
             chain=self._assignment.chain,
+            expires_at=None if expires is None else self._clock.now() + expires,
         )
         loop, ends = asyncio.get_running_loop(), self._limit.when()
         left = None if ends is None else ends - loop.time()
