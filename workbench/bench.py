@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from workbench.agents.budgets import Account
     from workbench.agents.compare import Comparison
     from workbench.agents.context import Principal
+    from workbench.agents.desk import Desk
     from workbench.agents.evaluation import Evaluation
     from workbench.agents.policy import Policy
     from workbench.agents.run import Run
@@ -219,13 +220,21 @@ class Workbench:
     @overload
     def lookup(self, definition: str, /, *, take: bool = ..., **args: Any) -> DurableProcess | Process: ...
 
-    def lookup(self, definition: Definition | str, /, *, take: bool = False, **args: Any) -> DurableProcess | Process:
+    @overload
+    def lookup(self, definition: Agent, /) -> Desk: ...
+
+    def lookup(
+        self, definition: Definition | Agent | str, /, *, take: bool = False, **args: Any
+    ) -> DurableProcess | Process | Desk:
         """The process of these arguments, got or begun: a durable one, or one in memory of this bench.
 
         A durable one that another live host has is followed, unless `take` moves it here: its life there is fenced,
-        ends quietly and says who took over. Raises: NoCode, BadInput.
+        ends quietly and says who took over. An agent's is the desk where processes ask it: `ctx.call(name, desk, "…")`.
+        Raises: NoCode, BadInput.
         """
         self._check_open()
+        if isinstance(definition, Agent):
+            return self.runs.desk(definition)
         return self._directory.lookup(definition, args, take=take)
 
     def evict(self, definition: Definition | str, /, **args: Any) -> Awaitable[None]:

@@ -362,3 +362,33 @@ async def test_a_cancel_reaches_a_child_on_another_host(house: House) -> None:
     assert await run.cancel("ana") == "cancelled"
 
     assert (moved.status, moved.state["cancelled_by"], desk.ran) == ("cancelled", "ana", [])
+
+
+async def test_a_call_waits_only_once_all_that_it_has_out_do(room: House) -> None:
+    desk, worker = Desk(), Worker()
+
+    @tool
+    async def both(ctx: ToolContext) -> str:
+        """Ask two at once."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ask("clerk", ctx))
+            group.create_task(ask("writer", ctx))
+        return "both"
+
+    async def ask(agent: str, ctx: ToolContext) -> None:
+        async with ctx._context.branch(agent):
+            await ctx.ask(agent, "Do it.")
+
+    boss = Agent("boss", tools=[both, desk.agent(), worker.agent()], model=Ears(call("both"), "All done."))
+    bench = await room.open(boss)
+    run = bench.run(boss, "Both.", id="r1")
+    asked = await run.approval()
+    await until(lambda: worker.log and bench.runs["r1/t1.0/clerk"].status == "waiting")
+    await asyncio.sleep(0.02)
+    assert run.status == "running"
+
+    worker.go.set()
+    await until(lambda: run.status == "waiting")
+
+    await bench.approvals.approve(asked.id)
+    assert await run == "All done."

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from workbench.durable.context import DurableContext
     from workbench.durable.steps import Ledger
 
-__all__ = ["AT_ONCE", "CHILD", "Delegation", "child_id", "end_children"]
+__all__ = ["AT_ONCE", "CHILD", "Delegation", "child_id", "end_children", "end_of", "output_of", "until_ended"]
 
 log = logging.getLogger("workbench")
 CHILD = "@run"
@@ -82,6 +82,44 @@ async def _killed(child: Run, by: str) -> None:
         log.error("%s was killed and %s, which it asked, was not: %s", child.parent, child.id, error)
 
 
+async def until_ended(run: Run, studio: Studio, seen: Callable[[bool], None]) -> None:
+    """Return once the journal has the end of a run; `seen(waits)` hears whether it waits, at each change until then."""
+    changed, states = asyncio.Event(), run.process.states.changes
+    sources = (states, run.live.changes, studio.runtime.changes, studio.requests.changes)
+    stops = [source.subscribe(changed.set) for source in sources]
+    try:
+        while not run.ended:
+            seen(run.state["status"] == "waiting")
+            await changed.wait()
+            changed.clear()
+    finally:
+        for stop in stops:
+            stop()
+
+
+def end_of(run: Run) -> dict[str, Any]:
+    """How a run ended, as plain data."""
+    state, error = run.state, run.state["error"]
+    return {
+        "run": run.id,
+        "status": state["status"],
+        "output": state["output"],
+        "error": error and {"type": error["type"], "message": error["message"]},
+        "by": state.get("cancelled_by"),
+    }
+
+
+def output_of(agent: str, end: dict[str, Any]) -> Any:
+    """What the agent answered, by the end of its run. Raises: RunFailed, RunCancelled."""
+    if end["status"] == "completed":
+        return end["output"]
+    if end["status"] == "cancelled":
+        by = end["by"] or "someone"
+        raise RunCancelled(f"{agent!r} gave no answer: its run was cancelled by {by}", run=end["run"])
+    error = end["error"]
+    raise RunFailed(f"{agent!r} failed with {error['type']}: {error['message']}", run=end["run"], **error, traceback="")
+
+
 class Delegation:
     """What one call of a run asks of other agents. `moved` hears that it waits, and that it goes on."""
 
@@ -105,6 +143,7 @@ class Delegation:
         self._live = live
         self.run = assignment.run
         self.handed: dict[str, str] | None = None
+        self._shown = False
         self._waits: dict[str, bool] = {}  # the children that are out, and whether each of them waits
 
     async def ask(self, agent: Agent | str, message: str) -> Any:
@@ -115,7 +154,7 @@ class Delegation:
         name = agent if isinstance(agent, str) else agent.name
         if type(message) is not str or not message.strip():
             raise BadInput(f"agent {name!r} is asked in words, found {message!r}")
-        return _output(name, await self._context.call(CHILD, _Child(self, name), message))
+        return output_of(name, await self._context.call(CHILD, _Child(self, name), message))
 
     async def ask_all(self, agent: Agent | str, messages: Iterable[str], at_once: int = AT_ONCE) -> list[Any]:
         """The outputs of one run of `agent` for each message, in the order of asking, `at_once` at most at a time.
@@ -187,7 +226,7 @@ class Delegation:
             more={"approvals": "decline"} if of.declines else None,
         )
 
-    async def end_of(self, child: Run) -> dict[str, Any]:
+    async def heard(self, child: Run) -> dict[str, Any]:
         """How the child ended, waited for."""
         self._waits[child.id] = False
         try:
@@ -198,36 +237,24 @@ class Delegation:
             await self._let_go(child)
             raise
         finally:
-            del self._waits[child.id]
-        state, error = child.state, child.state["error"]
-        return {
-            "run": child.id,
-            "status": state["status"],
-            "output": state["output"],
-            "error": error and {"type": error["type"], "message": error["message"]},
-            "by": state.get("cancelled_by"),
-        }
+            self._waits.pop(child.id, None)
+        return end_of(child)
 
     async def _ended(self, child: Run) -> None:
-        studio, changed = self._studio, asyncio.Event()
-        states, live = child.process.states.changes, child.live.changes
-        sources = (states, live, studio.runtime.changes, studio.requests.changes)
-        stops = [source.subscribe(changed.set) for source in sources]
-        try:
-            while not child.ended:
-                self._see(child.id, child.state["status"] == "waiting")
-                await changed.wait()
-                changed.clear()
-        finally:
-            for stop in stops:
-                stop()
-        self._see(child.id, False)
+        await until_ended(child, self._studio, lambda waits: self._see(child.id, waits))
+        del self._waits[child.id]
+        self._show()
 
     def _see(self, child: str, waits: bool) -> None:
-        """Show how the call stands: it waits when all of its children do."""
-        before, self._waits[child] = all(self._waits.values()), waits
-        if (now := all(self._waits.values())) != before:
-            self._moved(self._branch, "waiting" if now else "running")
+        self._waits[child] = waits
+        self._show()
+
+    def _show(self) -> None:
+        """Show how the call stands: it waits when all that it has out do."""
+        waits = bool(self._waits) and all(self._waits.values())
+        if waits != self._shown:
+            self._shown = waits
+            self._moved(self._branch, "waiting" if waits else "running")
         self._live.changes.tell()
 
     async def _let_go(self, child: Run) -> None:
@@ -260,16 +287,4 @@ class _Child:
         _, seq, branch, _, occurrence = id.rsplit("#", 4)
         run = self._delegation.run
         child = self._delegation.begin(self.key, message, child_id(run, int(seq), branch, int(occurrence)))
-        return await self._delegation.end_of(child)
-
-
-def _output(agent: str, end: dict[str, Any]) -> Any:
-    """What the agent answered. Raises: RunFailed, RunCancelled."""
-    if end["status"] == "completed":
-        return end["output"]
-    if end["status"] == "cancelled":
-        raise RunCancelled(
-            f"{agent!r} gave no answer: its run was cancelled by {end['by'] or 'someone'}", run=end["run"]
-        )
-    error = end["error"]
-    raise RunFailed(f"{agent!r} failed with {error['type']}: {error['message']}", run=end["run"], **error, traceback="")
+        return await self._delegation.heard(child)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from workbench.agents.context import Principal
+from workbench.agents.desk import Desk
 from workbench.agents.durable_agent import DurableAgent
 from workbench.agents.foreign_loop import ForeignLoop
 from workbench.agents.forking import Forks, agents_among
@@ -198,6 +199,12 @@ class Runs:
         return isinstance(id, str) and any(
             info.definition.startswith(AGENT) for info in self._runtime.store.keys_now(key=run_key(id))
         )
+
+    def desk(self, agent: Agent) -> Desk:
+        """Where processes ask an agent."""
+        if self._agents.get(agent.name) is not agent:
+            self.add(agent)
+        return Desk(self.studio, agent)
 
     def children(self, id: str) -> list[Run]:
         """The runs that a run asked, in order of asking."""
