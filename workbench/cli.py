@@ -17,9 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench import cli_approvals, cli_budgets, cli_doors, cli_mending, cli_upkeep
+from workbench import __version__, cli_approvals, cli_budgets, cli_doors, cli_mending, cli_upkeep
 from workbench.cli_doors import told
 from workbench.cli_upkeep import Work, doctor
+from workbench.cli_words import on_the_line
 from workbench.durable.doctor import versions
 from workbench.errors import BadInput, WorkbenchError
 
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status: int = asyncio.run(options.verb(options))
     except WorkbenchError as error:
-        print(f"workbench: {error}", file=sys.stderr)
+        print(f"workbench: {on_the_line(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -43,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="workbench", description="Durable agents that live in a Jupyter kernel.")
+    parser.add_argument("--version", action="version", version=f"workbench {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     demo = _verb(
         verbs,

@@ -12,7 +12,7 @@ import datetime as dt
 
 from workbench.errors import BadInput
 
-__all__ = ["LONGEST", "MOST", "duration", "named", "seconds", "whole"]
+__all__ = ["LONGEST", "MOST", "NAME", "duration", "named", "seconds", "whole"]
 
 LONGEST = 1e11
 """Seconds that a duration has at most, about 3,000 years."""
@@ -21,14 +21,24 @@ MOST = (1 << 63) - 1
 """The largest whole number of a row."""
 
 
-def named(what: str, name: object) -> str:
-    """The name itself, which is text of at least one character. Raises: BadInput."""
+NAME = 1024
+"""Bytes that a name has at most: room for any id or address, and not for what belongs into a message."""
+
+
+def named(what: str, name: object, most: int = NAME) -> str:
+    """The name itself, which is text of at least one character and at most `most` bytes. Raises: BadInput."""
     if not isinstance(name, str) or not name:
         raise BadInput(f"{what} is a text of at least one character, found {name!r}; give it a name", found=name)
     try:
-        name.encode()
+        size = len(name.encode())
     except UnicodeEncodeError as error:
         raise BadInput(f"{what} {name!r} has half of a character in it; use text of UTF-8", found=name) from error
+    if size > most:
+        raise BadInput(
+            f"{what} has at most {most:,} bytes, found {size:,}, beginning with {name[:40]!r}; "
+            "give it a short name, and put the rest into a message",
+            found=name,
+        )
     return name
 
 

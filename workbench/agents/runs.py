@@ -49,6 +49,8 @@ __all__ = ["SCHEDULED", "Runs"]
 
 IDLE = 60.0
 """Seconds after which a run that has ended, and that nobody looks at, leaves memory; the store has it."""
+LONGEST_ID = 512
+"""Bytes of a run's id at most: room for the ids of the runs that it asks, which begin with its own."""
 SCHEDULED = "run"
 """The kind of a schedule that begins runs; its target is `{"agent", "request"}`."""
 
@@ -98,12 +100,16 @@ class Runs:
         _check_request(request)
         if id is not None and (type(id) is not str or not id):
             raise BadInput(f"a run's id is a text, found {id!r}; leave it out for a new one")
+        if id is not None and parent is None:  # that of a child is made of its parent's
+            named("a run's id", id, LONGEST_ID)
         if self._agents.get(agent.name) is not agent:
             self.add(agent)
         if principal is not None and not isinstance(principal, Principal):
             raise BadInput(f"a run's principal is a Principal, found {principal!r}; write Principal(name, channel)")
         if conversation is not None and type(conversation) is not str:
             raise BadInput(f"a conversation is named by a text, found {conversation!r}")
+        if conversation:
+            named("a conversation", conversation)
         name = id or f"run-{secrets.token_hex(4)}"
         known = self._known(name, agent, request, conversation) if id is not None else None
         if known is not None:
@@ -120,6 +126,8 @@ class Runs:
         _check_request(request)
         if self._agents.get(agent.name) is not agent:
             self.add(agent)
+        if when.name is not None:
+            named("a schedule of runs", when.name, LONGEST_ID)
         target = {"agent": agent.name, "request": request}
         return await self._runtime.schedules.put(agent.name, when, SCHEDULED, target)
 

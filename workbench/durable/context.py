@@ -22,6 +22,7 @@ from workbench.durable.retries import Try, in_time, try_again
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
 from workbench.durable.threads import Threads
 from workbench.errors import BadInput, Disposed, Drift, NotPlain, StepFailed, StepMisuse
+from workbench.given import NAME
 from workbench.loop import Home
 from workbench.plain import PLAIN, Shape, decode, encode, shape_of
 from workbench.store.journal import StepRecord
@@ -337,6 +338,11 @@ class DurableContext(Listening[M, S]):
         """The branch and address of the step asked for now, and its record when it has one."""
         if type(name) is not str or not name:
             raise BadInput(f"a step is named by a text, found {name!r}")
+        if len(name) > NAME:
+            raise BadInput(
+                f"a step's name has at most {NAME:,} characters, found {len(name):,}, beginning with {name[:40]!r}; "
+                "name it shortly, and put the rest into what its function closes over"
+            )
         branch = self._branch(name)
         ledger = branch.ledger
         address = branch.address(name)

@@ -17,12 +17,14 @@ from typing import Any
 from urllib.parse import quote
 
 from workbench.errors import BadInput
-from workbench.given import named
+from workbench.given import NAME, named
 from workbench.plain import canonical
 
-__all__ = ["KeyMaker", "escape", "key_maker", "key_stem", "step_key"]
+__all__ = ["KEY", "KeyMaker", "escape", "key_maker", "key_stem", "step_key"]
 
 KeyMaker = Callable[[dict[str, Any]], str]
+KEY = 4 * NAME
+"""Bytes that a key has at most: a name with every character escaped, and what stands around it."""
 _LITERAL = " $&'()*+,;=?@[]._-<>|"  # not escaped; what separates fields is: : # / ! ~ %
 
 
@@ -59,7 +61,7 @@ def key_maker(template: str | KeyMaker, parameters: list[str], name: str) -> Key
     Raises: BadInput when the template names no parameter of the body, or a format.
     """
     if callable(template):
-        return lambda args: named(f"the key of {name}", template(args))
+        return lambda args: named(f"the key of {name}", template(args), KEY)
     if not isinstance(template, str):
         raise BadInput(f"the key of {name} is a template such as 'order:{{id}}', or a function, found {template!r}")
     named(f"the key of {name}", template)
@@ -72,7 +74,8 @@ def key_maker(template: str | KeyMaker, parameters: list[str], name: str) -> Key
             raise BadInput(f"the key {template!r} of {name} takes no format; write {{{field}}} alone")
 
     def make(args: dict[str, Any]) -> str:
-        return template.format(**{field: _argument(args[field], f"{name}({field})") for field in fields if field})
+        key = template.format(**{field: _argument(args[field], f"{name}({field})") for field in fields if field})
+        return key if len(key) <= KEY else named(f"the key of {name}", key, KEY)
 
     return make
 

@@ -20,6 +20,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from zoneinfo import ZoneInfo
 
+from workbench.durable.keys import KEY
 from workbench.durable.recurrence import Recurrence
 from workbench.errors import BadInput, NoCode
 from workbench.given import named
@@ -106,7 +107,7 @@ class Schedules:
     async def put(self, default: str, when: When, kind: str, target: dict[str, Any]) -> Schedule:
         """Add a schedule or replace the one of its name; an equal one goes on as it is. Raises: BadInput, NotPlain."""
         name = default if when.name is None else when.name
-        named("a schedule", name)
+        named("a schedule", name, KEY)
         if when.missed not in get_args(Missed):
             raise BadInput(f"what was missed is posted 'once', 'all' or 'skip', found missed={when.missed!r}")
         recurrence = Recurrence.of(when.every, when.zone)
@@ -118,7 +119,7 @@ class Schedules:
 
     async def cancel(self, name: str) -> None:
         """Forget a schedule; what it posted stays. Raises: NoCode when there is none of that name."""
-        if not await self._store.schedules.drop(named("a schedule", name)):
+        if not await self._store.schedules.drop(named("a schedule", name, KEY)):
             raise self._unknown(name)
 
     def __getitem__(self, name: str) -> Schedule:
