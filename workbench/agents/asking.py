@@ -70,4 +70,5 @@ class Asking:
         if not isinstance(error, ModelFailed):
             return True
         failed = Counter(each.fields.get("kind") for each in self._context.tries())
-        return failed[error.kind] >= CHANCES.get(str(error.kind), 0)
+        kind = error.fields.get("kind")
+        return failed[kind] >= CHANCES.get(str(kind), 0)

@@ -82,20 +82,21 @@ class Fallback:
 
 
 def _is_elsewhere(failure: ModelFailed) -> bool:
-    return failure.kind in ELSEWHERE or failure.status in OURS_ONLY
+    return failure.fields.get("kind") in ELSEWHERE or failure.fields.get("status") in OURS_ONLY
 
 
 def _all_failed(names: list[str], failures: list[ModelFailed]) -> ModelFailed:
     """One failure for all: as retryable as any, to be asked again when the first of them allows it."""
-    last = next((each for each in reversed(failures) if each.retryable), failures[-1])
-    waits = [each.retry_after for each in failures if each.retryable and each.fields.get("retry_after") is not None]
+    hopeful = [each.fields for each in failures if each.fields.get("retryable")]
+    last = hopeful[-1] if hopeful else failures[-1].fields
+    waits = [float(wait) for each in hopeful if isinstance(wait := each.get("retry_after"), (int, float))]
     told = "; ".join(f"{name}: {failure}" for name, failure in zip(names, failures, strict=True))
     return failed(
         f"none of {len(names)} models answered ({told})",
-        str(last.kind),
-        bool(last.retryable),
-        status=last.fields.get("status"),
-        retry_after=min(waits, default=None),  # type: ignore[type-var]
+        str(last.get("kind")),
+        bool(hopeful),
+        status=last.get("status"),
+        retry_after=min(waits, default=None),
         **{figure: _sum(failures, figure) for figure in ("input_tokens", "output_tokens", "cost_microdollars")},
     )
 
