@@ -9,6 +9,7 @@ import pytest
 from houses import Desk, House, calls, clerk, ears
 
 from workbench import Agent, ToolContext, models, tool
+from workbench.agents.context import Principal
 from workbench.agents.instructions import RunInfo
 from workbench.errors import BadInput, CallConflict, NoCode, RunFailed
 from workbench.models.script import call
@@ -372,3 +373,14 @@ async def test_instructions_made_by_a_function_are_shared_unless_edited(house: H
     assert (made, ears(agent).requests[-1].instructions) == (["clerk"], "Be brief.")
     await (await run.fork(before=2, edit={"agent": shop.agent("other")}))
     assert made == ["clerk"]
+
+
+async def test_the_id_of_another_principals_run_tells_nothing_of_it(room: House) -> None:
+    shop = Shop()
+    bench, agent, run = await finished(room, shop)
+    await bench.run(agent, "What only Bo may know", id="of-bo", principal=Principal("bo", "a2a"))
+
+    with pytest.raises(CallConflict, match="the run 'of-bo' is there already and is not this fork") as caught:
+        await run.fork(before=2, id="of-bo")
+
+    assert "only Bo" not in repr((str(caught.value), vars(caught.value)))

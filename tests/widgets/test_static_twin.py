@@ -180,3 +180,9 @@ def test_a_repr_is_one_line_and_always_the_same() -> None:
         == "<support, run-7f3a: waiting for an approval>"
     )
     assert static_twin.line({}) == "<an empty window>"
+
+
+def test_a_fork_says_what_it_came_from() -> None:
+    fork = {"of": "run-1", "before": "t2", "edited": [], "at": START, "saved": {"turns": 2, "calls": 1}}
+
+    assert "forked from run-1 before t2, 2 turns shared" in static_twin.text(run(fork=fork))

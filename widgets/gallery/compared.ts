@@ -31,7 +31,7 @@ export const compared: CompareView = {
   now: START + 60,
   a: { ...side, id: "run-7f3a" },
   b: {
-    ...side, id: "run-c21e", elapsed: 7.2, shared_turns: 1, calls: 2, fork: { of: "run-7f3a", before: "t2", edited: ["t1.0"], at: START + 20 },
+    ...side, id: "run-c21e", elapsed: 7.2, shared_turns: 1, calls: 2, fork: { of: "run-7f3a", before: "t2", edited: ["t1.0"], at: START + 20, saved: { turns: 1, calls: 1 } },
     usage: { ...usage, input_tokens: 1960, output_tokens: 301, cost_microdollars: 3560 },
   },
   differ: 4,

@@ -159,6 +159,7 @@ export interface RunView {
   elsewhere: string | null;
   now: number;
   request: string;
+  fork?: ForkOf;
   began_at: number;
   ended_at: number | null;
   lives: Life[];
@@ -223,6 +224,7 @@ export interface ForkOf {
   before: string;
   edited: string[];
   at: number;
+  saved: { turns: number; calls: number };
 }
 
 export interface Piece {

@@ -17,6 +17,13 @@ const show = async (state: unknown, options: object = {}): Promise<Shown> => {
 afterEach(() => shown.close());
 
 describe("the run panel", () => {
+  test("says what a fork came from, and what it shares", async () => {
+    const fork = { of: "run-7f3a", before: "t2", edited: [], at: views.recovered.began_at, saved: { turns: 1, calls: 2 } };
+    shown = await showPanel(RunPanel, { ...views.recovered, fork });
+
+    assert.match(shown.text(".wb-facts"), /Forked from ?run-7f3a before t2, 1 turn shared/);
+  });
+
   test("says status, agent, facts and the now line", async () => {
     const { text } = await show(views.running);
 

@@ -94,12 +94,13 @@ class Forks:
         first = next((e for e in self._runtime.store.history_now(key) if e.kind == "message" and e.payload), None)
         there = decode(first.payload) if first is not None and first.payload is not None else {}
         meant = decode(made[1]["payload"])
-        if _lasting(there) != _lasting(meant):
+        mine = there.get("principal") == meant.get("principal")
+        if not mine or _lasting(there) != _lasting(meant):
             raise CallConflict(
                 f"the run {id!r} is there already and is not this fork; use a new id for a new fork",
                 key=key,
                 id=id,
-                first=there,
+                first=there if mine else None,  # what another asks is not told
                 second=meant,
             )
 

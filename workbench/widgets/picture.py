@@ -83,6 +83,9 @@ def _run(view: Mapping[str, Any]) -> Picture:
         ("Tokens", words.tokens(usage)),
         ("Cost", words.spent(usage)),
     ]
+    if fork := view.get("fork"):
+        shared = words.plural(fork["saved"]["turns"], "turn")
+        facts.append(("Forked from", f"{fork['of']} before {fork['before']}, {shared} shared"))
     if budget := view["budget"]:
         label = "Budget of the bench" if budget.get("of") == "bench" else "Budget"
         facts.append((label, f"{words.count(budget['used'])} of {words.count(budget['limit'])} {budget['unit']}"))

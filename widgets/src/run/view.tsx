@@ -152,6 +152,11 @@ function Facts({ view, until }: { view: RunView; until: number }): JSX.Element {
       <Fact label="Cost" width={84}>
         {spent(usage)}
       </Fact>
+      {view.fork !== undefined && (
+        <Fact label="Forked from">
+          <span class="wb-code">{view.fork.of}</span> before {view.fork.before}, {plural(view.fork.saved.turns, "turn")} shared
+        </Fact>
+      )}
       {budget !== null && (
         <Fact label={budget.of === "bench" ? "Budget of the bench" : "Budget"}>
           <Budget {...budget} />
