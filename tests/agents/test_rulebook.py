@@ -11,6 +11,7 @@ from workbench import Agent, Workbench, tool
 from workbench.agents.policy import Policy, Rule
 from workbench.errors import AlreadyDecided, BadInput, NoCode
 from workbench.models.script import call
+from workbench.plain import decode
 
 
 def ten(desk: Desk) -> Agent:
@@ -288,6 +289,28 @@ async def test_a_bench_without_a_policy_writes_no_gate(house: House) -> None:
     plain = await house.open(worker=False)
     names = [entry.step.name for entry in plain.store.history_now("run:r1") if entry.step is not None]
     assert names == ["turn", "@approval", "@intent", "@outcome", "turn"]
+
+
+async def test_what_a_policy_said_is_in_the_journal_before_anything_follows(house: House) -> None:
+    desk = Desk()
+    bench = await house.open(agent := desk.agent(), policy=Policy([Rule("allow", id="free", reason="all is well")]))
+    await bench.run(agent, "Cancel A-1002", id="r1")
+
+    steps = [entry.step for entry in bench.store.history_now("run:r1") if entry.step is not None]
+    assert [step.name for step in steps] == ["turn", "@gate", "@intent", "@outcome", "turn"]
+    assert decode(steps[1].payload) == {"action": "allow", "rule": "free", "why": "all is well"}
+
+
+async def test_a_rule_that_was_revoked_a_moment_ago_elsewhere_allows_nothing(house: House) -> None:
+    desk = Desk()
+    bench = await house.open(agent := desk.agent())
+    kept = await bench.policy.add(Rule("allow"))
+    at = house.clock.now()
+    assert await bench.store.decide_record("rule", kept.id, expect="active", status="revoked", decision="{}", at=at)
+
+    request = await bench.run(agent, "Cancel A-1002").approval()
+
+    assert (request.tool, desk.ran, bench.policy.rules) == ("cancel_order", [], [])
 
 
 async def test_a_rule_that_speaks_of_another_tool_adds_no_step(room: House) -> None:
