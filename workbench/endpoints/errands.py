@@ -162,8 +162,9 @@ class Errands:
         return [self._standing(run) for run in reversed(mine)]
 
     async def journal(self, caller: Caller, id: str) -> list[dict[str, Any]]:
-        """Every message, step and state of a run. Raises: NoCode for a run that is not the caller's."""
-        return [dict(row) for row in self._bench.journal(self._own(caller, id).key)]
+        """Every message and step of a run, without what is the owner's alone. Raises: NoCode, as `standing`."""
+        rows = self._bench.journal(self._own(caller, id).key)
+        return [_for_callers(dict(row)) for row in rows if row["kind"] in ("message", "step")]
 
     def _begun(
         self,
@@ -272,3 +273,12 @@ def _failure(id: str, error: Mapping[str, Any]) -> str:
     if error.get("type") in ("denied", "interrupted", "retried"):
         return str(error.get("message", ""))
     return f"it failed; who runs this bench finds the reason in run {id}"
+
+
+def _for_callers(value: Any) -> Any:
+    """A value of a journal without tracebacks, without what went wrong inside, and without instructions."""
+    if isinstance(value, dict):
+        kept = {key: _for_callers(each) for key, each in value.items() if key not in ("traceback", "instructions")}
+        withheld = isinstance(value.get("traceback"), str) and value.get("type") not in MEANT
+        return kept | {"message": "withheld"} if withheld else kept
+    return [_for_callers(each) for each in value] if isinstance(value, list) else value

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workbench.endpoints.catalogue import ANSWERING, Asking, Offer
 from workbench.endpoints.mcp_questions import Questions, can_be_asked
 from workbench.endpoints.mcp_results import of_answer, of_call, refusal
+from workbench.endpoints.mcp_tasks import wants_tasks
 from workbench.errors import BadInput, NoCode
 from workbench.models.checks import problem_of, said_of
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from workbench.endpoints.callers import Caller
     from workbench.endpoints.catalogue import Catalogue
     from workbench.endpoints.errands import Errands, Standing
+    from workbench.endpoints.mcp_tasks import Tasks
     from workbench.endpoints.service import Reception
 
 __all__ = ["CALLER", "FOLLOW_UPS", "Calls", "caller_of"]
@@ -87,16 +89,20 @@ def caller_of(ctx: ServerRequestContext[Any, Any]) -> Caller:
 class Calls:
     """Carries out `tools/call`."""
 
-    def __init__(self, reception: Reception, errands: Errands) -> None:
+    def __init__(self, reception: Reception, errands: Errands, tasks: Tasks) -> None:
         self._reception = reception
+        self._tasks = tasks
         self._errands = errands
         self._questions = Questions(reception, errands)
         self.catalogue: Catalogue = {}
 
     async def carry_out(
         self, ctx: ServerRequestContext[Any, Any], params: mt.CallToolRequestParams
-    ) -> mt.CallToolResult | mt.InputRequiredResult:
-        """What came of a call, or what it needs to go on. Raises: MCPError for a tool that is not offered."""
+    ) -> mt.CallToolResult | mt.InputRequiredResult | dict[str, Any]:
+        """What came of a call, the task that it is, or what it needs to go on.
+
+        Raises: MCPError for a tool that is not offered.
+        """
         caller, args = caller_of(ctx), params.arguments or {}
         offer, follow_up = self.catalogue.get(params.name), FOLLOW_UPS.get(params.name)
         if offer is None and follow_up is None:
@@ -104,6 +110,8 @@ class Calls:
         try:
             if offer is None:
                 return of_answer(await self._follow_up(ctx, caller, params.name, args))
+            if offer.tool is None and wants_tasks(ctx):
+                return await self._tasks.begun(caller, await self.begin(caller, offer, args))
             if offer.tool is None:
                 return of_answer(await self._ask(ctx, caller, offer, args))
             return await self._call(ctx, caller, offer, params)

@@ -27,10 +27,13 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 
 from workbench.endpoints.catalogue import catalogue_of
 from workbench.endpoints.errands import Errands
-from workbench.endpoints.mcp_calls import CALLER, FOLLOW_UPS, Calls
+from workbench.endpoints.mcp_calls import CALLER, FOLLOW_UPS, Calls, caller_of
+from workbench.endpoints.mcp_configuration import configurations
 from workbench.endpoints.mcp_questions import sealing
+from workbench.endpoints.mcp_resources import Resources
 from workbench.endpoints.mcp_results import as_tool
 from workbench.endpoints.mcp_sessions import Sessions
+from workbench.endpoints.mcp_tasks import Tasks
 from workbench.errors import BadInput
 from workbench.plain import decode, encode
 
@@ -75,17 +78,21 @@ class McpService:
         self._bus = InMemorySubscriptionBus()
         self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._telling: set[asyncio.Task[None]] = set()
-        self.calls = Calls(reception, Errands(reception.bench, declines=reception.approvals == "decline"))
+        errands = Errands(reception.bench, declines=reception.approvals == "decline")
+        tasks = Tasks(reception, errands, caller_of)
+        self.calls = Calls(reception, errands, tasks)
         self.calls.catalogue = catalogue_of(reception.bench)
         self.server = _Server(
             NAME,
             version=version("jupyter-agent-workbench"),
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
-            on_call_tool=self.calls.carry_out,
             on_subscriptions_listen=ListenHandler(self._bus, max_subscriptions=LISTENERS, max_buffered_events=BACKLOG),
             get_tool_input_schema=self._schema_of,
         )
+        self.server.add_request_handler("tools/call", mt.CallToolRequestParams, self.calls.carry_out)
+        tasks.serve(self.server)
+        Resources(reception, errands, caller_of).serve(self.server)
         runs = reception.bench.runs
         self._stops = [of.subscribe(self._changed) for of in (runs.known, reception.bench.policy.changes)]
         self._app = AuthContextMiddleware(self._serve)
@@ -116,7 +123,7 @@ class McpService:
 
     def configuration(self) -> Mapping[str, str]:
         """What MCP clients are told."""
-        return {}
+        return configurations(f"{self._reception.address}{PATH}")
 
     async def forget(self, caller: Caller) -> None:
         """End the sessions of a caller."""
