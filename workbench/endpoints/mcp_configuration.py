@@ -1,6 +1,6 @@
 """What MCP clients are told: configurations to copy, one for each client, none with a token.
 
-`${WORKBENCH_TOKEN}` stands where the token goes; clients that read the environment fill it in, for others a person does.
+`${WORKBENCH_TOKEN}` stands where the token goes: clients that read the environment fill it in, for others a person.
 Source: ENDPOINTS 6.
 """
 

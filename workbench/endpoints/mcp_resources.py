@@ -1,7 +1,7 @@
 """Resources over MCP: a caller's own runs and their journals, as JSON.
 
-- `workbench://runs` is the list, `workbench://runs/{run}` how one stands, `workbench://runs/{run}/journal` every message
-  and step of it.
+- `workbench://runs` is the list, `workbench://runs/{run}` how one stands, and `workbench://runs/{run}/journal` every
+  message and step of it.
 - Another's run is not found, in the words for one that never was.
 - A journal is shown without tracebacks, without what went wrong inside, and without the agent's instructions.
 
