@@ -2,6 +2,7 @@
 
 - `tasks/list`, which 0.3 never defined for JSON-RPC, is answered to clients that speak 0.3 names.
 - Parameters of a 0.3 method that cannot be read are answered -32602, without the checker's words.
+- A 0.3 stream that ends because its task waits says with its last event that it does.
 - JSON that is nested too deep is refused before anything recurses into it.
 
 Source: ENDPOINTS 2.1 and 5 (13). Knows nothing of runs.
@@ -30,6 +31,8 @@ DEEPEST = 64
 """Levels of a request's JSON."""
 
 INVALID_PARAMS, UNREADABLE = -32602, -32700
+STREAMED = ("message/stream", "tasks/resubscribe")
+WAITING = "input-required"
 LISTED = {"tasks/list": "ListTasks"}
 
 
@@ -50,6 +53,8 @@ class Front:
             return await refusal(scope, receive, send)
         if body is not None and body.get("method") in LISTED:
             return await self._list(scope, receive, send, body)
+        if body is not None and body.get("method") in STREAMED:
+            send = _with_its_end(send)
         return await self._app(scope, _replayed(raw, receive), send)
 
     async def _list(self, scope: Scope, receive: Receive, send: Send, body: dict[str, Any]) -> None:
@@ -67,6 +72,29 @@ class Front:
         if "result" in told:
             told["result"]["tasks"] = [_as_of_old(task) for task in told["result"].get("tasks", [])]
         await JSONResponse(told)(scope, receive, send)
+
+
+def _with_its_end(send: Send) -> Send:
+    """Sends events of a stream, the one with which it stops to wait marked as the last."""
+
+    async def marked(message: Message) -> None:
+        body: bytes = message.get("body", b"")
+        if WAITING.encode() in body:
+            message = dict(message) | {"body": b"\n".join(map(_marked, body.split(b"\n")))}
+        await send(message)
+
+    return marked
+
+
+def _marked(line: bytes) -> bytes:
+    field, colon, data = line.partition(b": ")
+    if field != b"data" or WAITING.encode() not in data:
+        return line
+    event = json.loads(data)
+    result = event.get("result") or {}
+    if result.get("kind") == "status-update" and result["status"]["state"] == WAITING:
+        result["final"] = True
+    return field + colon + json.dumps(event).encode() + (b"\r" if line.endswith(b"\r") else b"")
 
 
 def _as_of_old(task: dict[str, Any]) -> dict[str, Any]:
