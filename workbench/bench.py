@@ -21,7 +21,11 @@ from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
 from workbench.agents.budget import Budget
 from workbench.agents.compare import compare
+from workbench.agents.context import Principal
+from workbench.agents.conversation import Conversation, ConversationTable
+from workbench.agents.conversations import SUPERSEDES
 from workbench.agents.evaluation import begin_evaluation
+from workbench.agents.memory import Notes
 from workbench.agents.runs import Runs
 from workbench.door import Doors, Limits, Publication
 from workbench.durable.arrivals import Arrivals
@@ -51,7 +55,6 @@ if TYPE_CHECKING:
 
     from workbench.agents.budgets import Account
     from workbench.agents.compare import Comparison
-    from workbench.agents.context import Principal
     from workbench.agents.desk import Desk
     from workbench.agents.evaluation import Evaluation
     from workbench.agents.policy import Policy
@@ -85,6 +88,7 @@ class Workbench:
         self.budgets = self.runs.studio.budgets
         self.policy = self.runs.studio.rules
         self.approvals = Approvals(runtime, self.agents, self.policy)
+        self.notes = Notes(lambda: self.store.notes, runtime.clock)
         self.closed = False
         self.doors = Doors()
         self._runtime = runtime
@@ -170,12 +174,15 @@ class Workbench:
         conversation: str | None = None,
         principal: Principal | None = None,
         budget: Budget | Mapping[str, Any] | None = None,
+        supersede: bool = False,
     ) -> Run:
         """Run an agent; returns at once with the first message committed. `id` makes it idempotent.
 
-        `budget` is what the run, and the runs that it begins, may use: `Budget(requests=10)` or `{"requests": 10}`.
-        When it is used up the run waits, and `run.extend(…)` lets it go on. Raises: BadInput, CallConflict when the id
-        is another run, NoCode for the name of an agent that is not here.
+        A run in a `conversation` of its principal goes on with what was said in it, once the runs before it are over;
+        with `supersede` it closes what those still ask of people. `budget` is what the run, and the runs that it
+        begins, may use: `Budget(requests=10)` or `{"requests": 10}`. When it is used up the run waits, and
+        `run.extend(…)` lets it go on. Raises: BadInput, CallConflict when the id is another run, NoCode for the name of
+        an agent that is not here.
         """
         self._check_open()
         if not self._runtime.home.here:
@@ -183,8 +190,28 @@ class Workbench:
                 "a run is started on the loop of its bench; from a thread, hop there: loop.call_soon_threadsafe"
             )
         return self.runs.start(
-            self._agent(agent), request, id=id, conversation=conversation, principal=principal, budget=budget
+            self._agent(agent),
+            request,
+            id=id,
+            conversation=conversation,
+            principal=principal,
+            budget=budget,
+            more={SUPERSEDES: True} if supersede else None,
         )
+
+    @property
+    def conversations(self) -> ConversationTable:
+        """The conversations of the store: calling it gives a table, of those that a `principal` may see if told."""
+        self._check_open()
+        return ConversationTable(self.runs)
+
+    def conversation(self, id: str, *, principal: Principal | None = None) -> Conversation:
+        """What was said in a conversation of a principal, the owner if none is named, and its runs.
+
+        Raises: NoCode where there is none, in the same words as for one of somebody else.
+        """
+        self._check_open()
+        return ConversationTable(self.runs).get(id, principal or Principal())
 
     def evaluate(
         self,
@@ -208,10 +235,15 @@ class Workbench:
             self._runtime, self.runs, self._agent(agent), cases, score, repeats=repeats, at_once=at_once, id=id
         )
 
-    def compare(self, a: Run | str, b: Run | str) -> Comparison:
-        """Two runs, or those of these ids, beside each other. Raises: BadInput, NoCode."""
+    def compare(self, a: Run | str, b: Run | str, *, principal: Principal | None = None) -> Comparison:
+        """Two runs, or those of these ids, beside each other, as a principal may see them. Raises: BadInput, NoCode."""
         self._check_open()
-        return compare(*(self.runs[run] if isinstance(run, str) else run for run in (a, b)))
+        return compare(*(self._seen(run, principal) for run in (a, b)))
+
+    def _seen(self, run: Run | str, principal: Principal | None) -> Run:
+        if not isinstance(run, str) and principal is None:
+            return run
+        return self.runs.get(run if isinstance(run, str) else run.id, principal=principal)
 
     @overload
     def lookup(self, definition: DurableDefinition, /, *, take: bool = ..., **args: Any) -> DurableProcess: ...

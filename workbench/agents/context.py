@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from workbench.agents.budget_spending import Spending
     from workbench.agents.delegation import Delegation
     from workbench.agents.inquiry import Inquiry
+    from workbench.agents.memory import Memory
     from workbench.durable.context import DurableContext
     from workbench.durable.directory import Directory
     from workbench.durable.retries import Retry
@@ -51,6 +52,12 @@ class Principal:
     def is_owner(self) -> bool:
         """Whether the bench is theirs: they sit at its notebook, or at a command line on its store."""
         return self.channel in OWNERS
+
+    @classmethod
+    def of_account(cls, account: str) -> Principal:
+        """A principal whose account it is."""
+        channel, _, name = account.partition(":")
+        return cls(name, "notebook" if channel == "owner" else channel)
 
     @property
     def account(self) -> str:
@@ -97,6 +104,7 @@ class ToolContext:
         delegation: Delegation,
         inquiry: Inquiry,
         directory: Directory,
+        memory: Memory,
         spending: Spending | None = None,
     ) -> None:
         self.call_id = call_id
@@ -114,6 +122,7 @@ class ToolContext:
         self._delegation = delegation
         self._inquiry = inquiry
         self._directory = directory
+        self._memory = memory
         self._spending = spending
 
     def step(
@@ -188,6 +197,25 @@ class ToolContext:
             schema, message = str, schema
         within = duration("the expiry of a question", expires)
         return await self._inquiry.ask(schema, message or "A value is needed.", within)
+
+    async def remember(self, text: str, *, tags: Iterable[str] = ()) -> str:
+        """Keep a note for the principal of the run, once however often this call runs again; gives its id.
+
+        Raises: StepMisuse from a plain tool, BadInput.
+        """
+        self._must_be_async("a note is kept", "remember")
+        return await self._memory.remember(text, tags)
+
+    async def recall(
+        self, query: str | None = None, *, tag: str | None = None, limit: int = 10
+    ) -> list[dict[str, Any]]:
+        """The notes of the principal of the run, `{"id", "text", "tags", "at"}` each: those with any word of `query`.
+
+        Those that fit best come first; without a query the newest. A replay recalls the same. Raises: StepMisuse from a
+        plain tool, BadInput.
+        """
+        self._must_be_async("notes are recalled", "recall")
+        return await self._memory.recall(query, tag, limit)
 
     def _must_be_async(self, what: str, name: str) -> None:
         if not self._home.here or asyncio.current_task() is None:

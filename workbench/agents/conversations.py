@@ -14,11 +14,15 @@ Source: DESIGN 2 and rule 6, CASES 34, u33. Knows nothing of how a conversation 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.asking import Asking
 from workbench.agents.history import SUMMARISE, Earlier, Message, closed, packed, summary_request, unpacked
+from workbench.durable.keys import escape
+from workbench.durable.requests import PENDING
+from workbench.errors import AlreadyDecided
 from workbench.models.model import Request, Turn
 from workbench.models.providers import resolve
 from workbench.plain import decode, encode
@@ -34,9 +38,10 @@ if TYPE_CHECKING:
     from workbench.store.conversations import Exchange
     from workbench.store.schedules import Firing
 
-__all__ = ["HISTORY", "Conversations", "Part", "Place"]
+__all__ = ["HISTORY", "SUPERSEDES", "Conversations", "Part", "Place"]
 
 HISTORY = "@history"
+SUPERSEDES = "supersedes"  # the field of a first message that closes what earlier runs ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,14 @@ class Conversations:
         digest, through = (earlier.digest, earlier.through) if earlier.made else (None, None)
         return self._store.keep(key, encode(content, "the messages of the run"), digest=digest, through=through)
 
+    async def supersede(self, keys: Sequence[str]) -> None:
+        """Close what these runs ask of people, and what those that they asked do: a newer message came."""
+        for request in await self._runtime.requests.find(status=PENDING):
+            if any(request.key == key or request.key.startswith(key + escape("/")) for key in keys):
+                with suppress(AlreadyDecided):  # a person was quicker
+                    told = {"by": "the conversation", "reason": "a newer message came"}
+                    await self._runtime.requests.decide(request.id, "superseded", told)
+
     async def change(self, keys: Sequence[str]) -> None:
         """Return once something of these runs may have changed, here or elsewhere."""
         changed = asyncio.Event()
@@ -126,6 +139,7 @@ class Part:
         self._conversations = conversations
         self._context = context
         self._agent = assignment.agent
+        self._supersedes = bool(assignment.message.get(SUPERSEDES))
         policy = self._agent.history
         self._asking = Asking(context, self._agent, None if policy.model is None else resolve(policy.model))
 
@@ -161,6 +175,8 @@ class Part:
             await rest()
         while ahead:
             queued(ahead[0])
+            if self._supersedes:
+                await self._conversations.supersede(ahead)
             await self._conversations.change(ahead)
             ahead = self._conversations.ahead(self.place)
 

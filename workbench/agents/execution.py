@@ -21,6 +21,7 @@ from workbench.agents.context import ToolContext
 from workbench.agents.delegation import Delegation
 from workbench.agents.inquiry import Inquiry
 from workbench.agents.live import Nudge
+from workbench.agents.memory import Memory
 from workbench.agents.outcomes import error_of, outcome, raised
 from workbench.agents.printed import Printed, printing
 from workbench.agents.streams import drained, drained_async
@@ -142,6 +143,7 @@ class Execution:
             home=self._studio.home,
             delegation=delegation,
             directory=self._studio.directory,
+            memory=Memory(self._context, self._studio, self._assignment.principal),
             spending=self._spending,
             inquiry=Inquiry(
                 self._context,

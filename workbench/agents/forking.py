@@ -73,6 +73,9 @@ class Forks:
         """A fork of a run. Raises: BadInput, NotPlain, NoCode, CallConflict when `id` is another run."""
         rows = await asyncio.to_thread(list, self._runtime.store.upkeep.copy(of.key))
         source = _Source(of.id, rows)
+        place = self._runtime.store.conversations.exchange_now(of.key)
+        if place is not None:  # a fork is told what the run was told, and takes no turn of its own
+            source.message["history"] = {"owner": place.owner, "name": place.name, "before": place.number}
         edits = Edits.of(edit, source.prefix)
         point = edits.point(before, source.prefix)
         agent = self._known(edits.agent if edits.agent is not None else of.agent)

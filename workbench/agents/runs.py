@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from workbench.agents.context import Principal
 from workbench.agents.desk import Desk
+from workbench.agents.direct import DIRECT
 from workbench.agents.durable_agent import DurableAgent
 from workbench.agents.foreign_loop import ForeignLoop
 from workbench.agents.forking import Forks, agents_among
@@ -111,7 +112,7 @@ class Runs:
         if conversation:
             named("a conversation", conversation)
         name = id or f"run-{secrets.token_hex(4)}"
-        known = self._known(name, agent, request, conversation) if id is not None else None
+        known = self._known(name, agent, request, conversation, principal or Principal()) if id is not None else None
         if known is not None:
             return known
         governs = self.studio.budgets.governing(run_key(name), budget, governed_by)
@@ -138,7 +139,17 @@ class Runs:
         governs = self.studio.budgets.governing(run_key(id), None)
         return _first_post(id, target["agent"], target["request"], at, governs=governs)
 
-    def _known(self, id: str, agent: Agent, request: str, conversation: str | None) -> Run | None:
+    def get(self, id: str, *, principal: Principal | None = None) -> Run:
+        """The run of this id, as `principal` may see it; one that they may not see is as one that there is not.
+
+        Raises: NoCode, in the same words for both.
+        """
+        run = self[id]
+        if principal is not None and not principal.may_see(run.principal):
+            raise _unknown(id)
+        return run
+
+    def _known(self, id: str, agent: Agent, request: str, conversation: str | None, principal: Principal) -> Run | None:
         """The run that has this id, if it is the same. Raises: CallConflict."""
         key = run_key(id)
         infos = self._runtime.store.keys_now(key=key)
@@ -150,9 +161,19 @@ class Runs:
         if first is None or first.payload is None:
             return None
         message, name = decode(first.payload), infos[0].definition.removeprefix(AGENT)
-        text, where = message["text"], message.get("conversation")
-        if (name, text, where) != (agent.name, request, conversation):
+        text, where, whose = message["text"], message.get("conversation"), Principal(**message.get("principal", {}))
+        if not principal.may_see(whose):
+            raise CallConflict(
+                f"the id {id!r} cannot be used; choose another one for a new run",
+                key=key,
+                id=id,
+                first=None,
+                second=request,
+            )
+        if (name, text, where, whose.account) != (agent.name, request, conversation, principal.account):
             there, here = ("", "") if where == conversation else (_in(where), _in(conversation))
+            if whose.account != principal.account:
+                there, here = f"{there} of {whose}", f"{here} of {principal}"
             raise CallConflict(
                 f"the run {id!r} is {name!r} with {text!r}{there} and is asked for as {agent.name!r} with {request!r}"
                 f"{here}; use a new id for a new run",
@@ -176,7 +197,8 @@ class Runs:
     ) -> None:
         now = self._runtime.clock.now()
         post = _first_post(id, agent.name, request, now, conversation, principal, parent, governs, more)
-        if conversation is not None and parent is None:  # what a run asks of others takes no turn of its own
+        takes_a_turn = parent is None and DIRECT not in (more or ())
+        if conversation is not None and takes_a_turn:
             self.studio.conversations.enter(principal or Principal(), conversation, post, at=now)
             return
         self._runtime.store.post_now(
@@ -186,8 +208,14 @@ class Runs:
     def __getitem__(self, id: str) -> Run:
         infos = self._runtime.store.keys_now(key=run_key(named("a run", id)))
         if not infos or not infos[0].definition.startswith(AGENT):
-            raise NoCode(f"no run {id!r} in this store; bench.runs.find() lists them", name=id)
+            raise _unknown(id)
         return self._run(id, infos[0].definition.removeprefix(AGENT))
+
+    def by_key(self, key: str) -> Run | None:
+        """The run that has this key, or None."""
+        info = next(iter(self._runtime.store.keys_now(key=key)), None)
+        id = _id(info) if info is not None and info.definition.startswith(AGENT) else None
+        return None if id is None else self[id]
 
     def __iter__(self) -> Iterator[Run]:
         for info in self._runtime.store.keys_now():
@@ -228,15 +256,23 @@ class Runs:
         agent: str | None = None,
         text: str | None = None,
         parent: str | None = None,
+        conversation: str | None = None,
+        principal: Principal | None = None,
     ) -> Table:
         """The runs that fit: by status, by agent's name, by a text in the request or the output, by the run that asked.
 
-        The newest comes first. Raises: BadInput.
+        `conversation` names the one that they are in; `principal` may see them all. The newest comes first.
+        Raises: BadInput.
         """
-        for name, wanted in (("status", status), ("agent", agent), ("text", text), ("parent", parent)):
+        texts = (("status", status), ("agent", agent), ("text", text), ("parent", parent))
+        for name, wanted in (*texts, ("conversation", conversation)):
             if wanted is not None and not isinstance(wanted, str):
                 raise BadInput(f"{name} is a text that runs are found by, or None for any, found {wanted!r}")
         among = iter(self) if parent is None else self.children(parent)
+        if principal is not None:
+            among = (run for run in among if principal.may_see(run.principal))
+        if conversation is not None:
+            among = (run for run in among if run.conversation == conversation)
         found = [run for run in among if _fits(run, status, agent, text)]
         columns = ("id", "agent", "status", "alive", "request", "output")
         nested = any(run.parent is not None for run in found)
@@ -291,6 +327,10 @@ def _loop_of(agent: Agent) -> type[Loop]:
 def _check_request(request: object) -> None:
     if type(request) is not str or not request.strip():
         raise BadInput(f"a run needs a request in words, found {request!r}")
+
+
+def _unknown(id: str) -> NoCode:
+    return NoCode(f"no run {id!r} in this store; bench.runs.find() lists them", name=id)
 
 
 def _in(conversation: str | None) -> str:

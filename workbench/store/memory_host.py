@@ -19,6 +19,7 @@ from workbench.store.claims import Host
 from workbench.store.fencing import fenced
 from workbench.store.key import checked
 from workbench.store.memory_conversations import MemoryConversations
+from workbench.store.memory_notes import MemoryNotes
 from workbench.store.memory_queue import MemoryQueues
 from workbench.store.memory_schedules import MemorySchedules
 from workbench.store.memory_topic import MemoryTopics
@@ -41,6 +42,7 @@ class MemoryHost:
     queues_of: ClassVar[type[MemoryQueues]] = MemoryQueues
     topics_of: ClassVar[type[MemoryTopics]] = MemoryTopics
     schedules_of: ClassVar[type[MemorySchedules]] = MemorySchedules
+    notes_of: ClassVar[type[MemoryNotes]] = MemoryNotes
     conversations_of: ClassVar[type[MemoryConversations]] = MemoryConversations
 
     post_now: Callable[..., int]
@@ -80,6 +82,12 @@ class MemoryHost:
         return self._conversations
 
     @property
+    def notes(self) -> MemoryNotes:
+        """The notes of the room."""
+        _ = self.host
+        return self._notes
+
+    @property
     def host(self) -> Host:
         """Who we are among the hosts of the room."""
         if self._host is None:
@@ -99,6 +107,7 @@ class MemoryHost:
         self._queues = self.queues_of(self._room.queues, *shared)
         self._topics = self.topics_of(self._room.topics, *shared, post=self._posted)
         self._conversations = self.conversations_of(self._room.talks, *shared, post=self.post_now)
+        self._notes = self.notes_of(self._room.notes, *shared)
         self._schedules = self.schedules_of(self._room.schedules, self.post_now, now, self._settle)
 
     async def close(self) -> None:

@@ -152,6 +152,8 @@ class MemoryUpkeep:
                 )
         for record in self._room.records.values():
             sizes.setdefault("requests", []).append(len(record.body))
+        for note in self._room.notes.values():
+            sizes.setdefault("notes", []).append(len(note.text))
         for talk in self._room.talks.by_name.values():
             sizes.setdefault("exchanges", []).extend(len(each.content or "") for each in talk.exchanges.values())
         return {kind: Kind(len(each), sum(each)) for kind, each in sizes.items()}

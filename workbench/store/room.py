@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from workbench.store.claims import Host
+    from workbench.store.notes import Note
     from workbench.store.records import Record
     from workbench.store.schedules import Planned
 
@@ -93,6 +94,7 @@ class Room:
         self.queues = QueueRoom()
         self.topics = TopicRoom()
         self.talks = Talks(self.lines)
+        self.notes: dict[tuple[str, str], Note] = {}
         self.schedules: dict[str, Planned] = {}
         self.ids = itertools.count(1)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from workbench.store.conversations import ConversationStore
     from workbench.store.glance import Activation, Entry, KeyInfo
     from workbench.store.journal import DeadLetter
+    from workbench.store.notes import NoteStore
     from workbench.store.queue import QueueStore
     from workbench.store.schedules import ScheduleStore
     from workbench.store.topic import TopicStore
@@ -54,6 +55,11 @@ class Store(Journal, Claims, Inbox, Records, Letters, Glance, Protocol):
     @property
     def conversations(self) -> ConversationStore:
         """Runs that continue one another (`workbench.store.conversations`)."""
+        ...
+
+    @property
+    def notes(self) -> NoteStore:
+        """Texts that are kept for someone, and found by their words (`workbench.store.notes`)."""
         ...
 
     @property

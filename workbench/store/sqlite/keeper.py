@@ -32,6 +32,7 @@ from workbench.store.sqlite.conversations import SQLiteConversations
 from workbench.store.sqlite.file import PATIENCE, connect, open_file
 from workbench.store.sqlite.following import Follower
 from workbench.store.sqlite.ledger import Ledger
+from workbench.store.sqlite.notes import SQLiteNotes
 from workbench.store.sqlite.queue_keeper import SQLiteQueues
 from workbench.store.sqlite.schedules import SQLiteSchedules
 from workbench.store.sqlite.topic_keeper import SQLiteTopics
@@ -74,6 +75,7 @@ class SQLiteStore:
         self._topics: SQLiteTopics
         self._schedules: SQLiteSchedules
         self._conversations: SQLiteConversations
+        self._notes: SQLiteNotes
         self._upkeep: SQLiteUpkeep
 
     @property
@@ -105,6 +107,12 @@ class SQLiteStore:
         """The conversations of the file."""
         self._check()
         return self._conversations
+
+    @property
+    def notes(self) -> SQLiteNotes:
+        """The notes of the file."""
+        self._check()
+        return self._notes
 
     @property
     def upkeep(self) -> SQLiteUpkeep:
@@ -145,6 +153,7 @@ class SQLiteStore:
         self._topics = SQLiteTopics(self._job, self._reader, self._member, now)
         shared = (self._job, self._reader, self._member, now)
         self._conversations = SQLiteConversations(*shared, at_once=self._at_once)
+        self._notes = SQLiteNotes(*shared)
         self._schedules = SQLiteSchedules(self._job, self._reader, self._member)
         self._upkeep = SQLiteUpkeep(self._job, self._reader, self.path, self._member, now)
         self._ledger.slot, self._ledger.lease, self._ledger.renewed = self._member.slot, lease, now()

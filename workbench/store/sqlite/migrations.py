@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from sqlite_utils import Database, Migrations
 
 from workbench.store.sqlite.conversations import CONVERSATIONS
+from workbench.store.sqlite.notes import NOTES
 from workbench.store.sqlite.schedules import SCHEDULES
 from workbench.store.sqlite.schema import APPLICATION_ID, DEAD_LETTERS, DELETED, SET, TABLES
 from workbench.store.sqlite.schema_messages import QUEUES, TOPICS
@@ -86,6 +87,13 @@ def code(db: Database) -> None:
 def conversations(db: Database) -> None:
     """Runs that continue one another."""
     for statement in CONVERSATIONS:
+        db.conn.execute(statement)
+
+
+@migrations(name="0010_notes")
+def notes(db: Database) -> None:
+    """Texts that are kept for someone, and found by their words."""
+    for statement in NOTES:
         db.conn.execute(statement)
 
 

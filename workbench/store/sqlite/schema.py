@@ -35,6 +35,7 @@ NAMES = (
     "0007_deleted",
     "0008_code",
     "0009_conversations",
+    "0010_notes",
 )
 """The migrations that this code knows, in order."""
 

@@ -52,6 +52,7 @@ BY_KIND = """
         UNION ALL SELECT 'posts', length(CAST(message AS BLOB)) FROM inbox
         UNION ALL SELECT 'requests', length(CAST(body AS BLOB)) FROM records
         UNION ALL SELECT 'jobs', length(CAST(body AS BLOB)) FROM jobs
+        UNION ALL SELECT 'notes', length(CAST(text AS BLOB)) FROM notes
         UNION ALL SELECT 'exchanges', length(CAST(content AS BLOB)) FROM exchanges
         UNION ALL SELECT 'large payloads', length(CAST(body AS BLOB)) FROM blobs
         UNION ALL SELECT 'keys', length(CAST(args AS BLOB)) FROM keys
