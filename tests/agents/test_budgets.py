@@ -266,3 +266,25 @@ async def test_budgets_are_a_table_of_all_of_them(house: House) -> None:
         ("bench", "dollars", "2.00", "0.00", "2.00"), ("bench", "requests", 10, 1, 9), ("r1", "tokens", 100, 2, 98),
     ]  # fmt: skip
     assert repr(bench.budget) == "<Budget of the bench: 9 requests left of 10, 2.00 dollars left of 2.00>"
+
+
+async def test_the_time_of_a_team_is_that_of_those_who_work(house: House) -> None:
+    @tool
+    async def write(seconds: int) -> str:
+        """Write for a while."""
+        begun.append(seconds)
+        await house.clock.sleep_until(house.clock.now() + seconds)
+        return "written"
+
+    begun: list[int] = []
+    writer = Agent("writer", tools=[write], model=Ears(call("write", seconds=40), "Done."))
+    boss = Agent("boss", tools=[writer], model=Ears(call("ask_writer", message="Write."), "All done."))
+    bench = await house.open(boss)
+    run = bench.run(boss, "A post.", id="r1", budget=Budget(seconds=100))
+    await until(lambda: begun)
+
+    await house.clock.advance(40)
+
+    assert await run == "All done."
+    assert run.budget is not None
+    assert (run.budget.spent["seconds"], run.budget.by["writer"]["seconds"]) == (40, 40)

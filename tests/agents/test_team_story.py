@@ -133,8 +133,24 @@ async def test_a_child_that_its_budget_stops_has_its_parent_wait(house: House) -
 
     await until(lambda: run.status == "waiting")
     assert bench.runs["r1/t1.0"].status == "waiting"
-    assert run.view()["now_line"]["strong"] == "researcher waits:"
+    assert run.view()["now_line"]["strong"] == "Budget used up:"
     await run.extend(requests=100)
 
     assert await published(bench, run) == "It is out."
     assert room.turns == [4, 2, 3]
+
+
+async def test_a_stop_below_is_told_and_extended_at_the_top(house: House) -> None:
+    room = Newsroom()
+    bench = await house.open(room.supervisor)
+    run = bench.run(room.supervisor, "A post on packs.", id="r1", budget=Budget(requests=2))
+    await until(lambda: run.view()["now_line"]["action"] == "Extend and resume")
+
+    view = run.view()
+    assert (view["now_line"]["strong"], view["now_line"]["text"]) == ("Budget used up:", "2 of 2 requests.")
+    assert run.reason == "the budget of run 'r1' is used up, 2 of 2 requests"
+    button = next(action for action in view["actions"] if action["command"] == "extend")
+    assert await run.command("extend", button["args"]) == {"extended": {"requests": 2}, "status": run.status}
+    await run.extend(requests=100)
+
+    assert await published(bench, run) == "It is out."

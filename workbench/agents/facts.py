@@ -69,6 +69,7 @@ class Facts:
     cut: frozenset[Address] = frozenset()
     threads: int = 0
     accounts: list[dict[str, Any]] = field(default_factory=list)
+    stop_below: dict[str, Any] | None = None
     in_line: bool = False
     memo: Memo = field(default_factory=dict)
     """What was made of finished turns and calls before, by their branch, with what it was made from."""
@@ -102,8 +103,8 @@ class Facts:
 
     @property
     def stop(self) -> dict[str, Any] | None:
-        """The first of what it waits for that a budget refused, or None."""
-        return next(iter(self.stops.values()), None)
+        """The first of what it, or one that it asked, waits for and a budget refused; None when nothing is."""
+        return next(iter(self.stops.values()), None if self.final else self.stop_below)
 
     @property
     def origin(self) -> int:

@@ -421,7 +421,8 @@ class Run(Shown):
         if not governs:
             raise BadInput(f"run {self.id!r} has no budget to extend; give the next one bench.run(…, budget=Budget(…))")
         stop = self.facts().stop
-        account = next((one for one in governs if stop is not None and one["of"] == stop["of"]), governs[0])
+        of = governs[0]["of"] if stop is None else stop["of"]
+        account = next((one for one in governs if one["of"] == of), {"of": of})
         extended = await self._account(account).extend(**amounts)
         self._tell()
         return extended
@@ -577,8 +578,14 @@ class Run(Shown):
                 for r in self._runtime.requests.known()
                 if r.key != self.key and is_of_a_tool(r) and asked_through(r, self.id)
             ]
+            facts.stop_below = self._stop_below(facts)
         facts.accounts = [self._account(account).state for account in facts.message.get("budget") or ()]
         return facts
+
+    def _stop_below(self, facts: Facts) -> dict[str, Any] | None:
+        """What a budget refused to one of those that it asked, which waits for it."""
+        waiting = (self._studio.runs[one.id] for one in facts.kin if one.status == "waiting")
+        return next((stop for run in waiting if (stop := run.facts().stop) is not None), None)
 
     def view(self) -> RunView:
         """The run as a person sees it."""

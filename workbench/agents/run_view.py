@@ -85,8 +85,8 @@ def _actions(facts: Facts) -> list[Action]:
         {"label": "Kill", "command": "kill", "args": {}, "enabled": here},
     ]
     if (stop := facts.stop) is not None:
-        nth = next((1 + account["extensions"] for account in facts.accounts if account["of"] == stop["of"]), 1)
-        actions.append({"label": EXTEND, "command": "extend", "args": {"nth": nth}, "enabled": True})
+        nths = [{"nth": 1 + account["extensions"]} for account in facts.accounts if account["of"] == stop["of"]]
+        actions.append({"label": EXTEND, "command": "extend", "args": nths[0] if nths else {}, "enabled": True})
     if not facts.alive and not facts.final:
         actions.append({"label": "Recover", "command": "recover", "args": {}, "enabled": True})
     return [] if facts.final else actions

@@ -1,7 +1,8 @@
 """The time at work: how long the turns and the calls of a run took, as its journal has it.
 
-- What was at work at once is counted once. Waiting for a person comes before the intent of a call and is no work.
-- A call that was cut off and done again counts from its last life, so nobody's downtime is counted.
+- What was at work at once is counted once. Waiting for a person, before the intent of a call or in a question that its
+  tool asks, is no work; neither is waiting for another agent, whose own run counts it.
+- A call that a kill cut off is not counted: what it was doing when its host died is nowhere written down.
 
 Knows nothing of budgets.
 """
@@ -11,7 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.agents.calls import OUTCOME
+from workbench.agents.delegation import CHILD
 from workbench.agents.gate import INTENT
+from workbench.agents.inquiry import QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from workbench.store.journal import StepRecord
 
 __all__ = ["seconds_of_calls", "took"]
+
+Span = tuple[float, float]
 
 
 def took(records: Sequence[StepRecord], name: str) -> float:
@@ -28,16 +33,34 @@ def took(records: Sequence[StepRecord], name: str) -> float:
 
 def seconds_of_calls(records: Iterable[StepRecord], turn: int) -> float:
     """The seconds that the calls of a turn were at work."""
-    begun: dict[str, StepRecord] = {}
-    spans = []
+    calls: dict[str, list[StepRecord]] = {}
     for record in records:
-        if record.name == INTENT and record.branch.startswith(f"t{turn}."):
-            begun[record.branch] = record
-        elif record.name == OUTCOME and (intent := begun.get(record.branch)) is not None:
-            since = intent.began_at if intent.epoch == record.epoch else record.began_at
-            spans.append((since, record.began_at + record.took))
-    total = reached = 0.0
+        if record.kind == "step" and record.branch.startswith(f"t{turn}."):
+            calls.setdefault(record.branch.partition("/")[0], []).append(record)
+    work = [span for branch, steps in calls.items() for span in _at_work(branch, steps)]
+    return round(sum(ended - began for began, ended in _together(work)), 6)
+
+
+def _at_work(branch: str, steps: list[StepRecord]) -> list[Span]:
+    """When a call was at work: from its intent to its outcome, but for what it waited for."""
+    begun = next((step for step in steps if (step.branch, step.name) == (branch, INTENT)), None)
+    ended = next((step for step in steps if (step.branch, step.name) == (branch, OUTCOME)), None)
+    if begun is None or ended is None or begun.epoch != ended.epoch:
+        return []
+    waits = [(step.began_at, step.began_at + step.took) for step in steps if step.name in (CHILD, QUESTION)]
+    spans, at = [], begun.began_at
+    for since, until in _together(waits):
+        spans.append((at, max(at, since)))
+        at = max(at, until)
+    return [*spans, (at, max(at, ended.began_at + ended.took))]
+
+
+def _together(spans: Iterable[Span]) -> list[Span]:
+    """Spans of time in order, those that overlap as one."""
+    made: list[Span] = []
     for began, ended in sorted(spans):
-        total += max(0.0, ended - max(began, reached))
-        reached = max(reached, ended)
-    return round(total, 6)
+        if made and began <= made[-1][1]:
+            made[-1] = made[-1][0], max(made[-1][1], ended)
+        else:
+            made.append((began, ended))
+    return made
