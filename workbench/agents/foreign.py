@@ -30,7 +30,7 @@ __all__ = ["accepted", "mcp_result", "mcp_tool", "tools_of"]
 CallMCP = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
-def accepted(given: Iterable[Any], deps: Any = None) -> list[Any]:
+def accepted(given: Iterable[Any]) -> list[Any]:
     """What an agent was given as tools, with what is foreign made ours: one toolset gives many.
 
     Raises: BadInput naming what is missing, for what cannot be a tool without it.
@@ -38,7 +38,7 @@ def accepted(given: Iterable[Any], deps: Any = None) -> list[Any]:
     made: list[Any] = []
     for each in given:
         if is_foreign(each) or wants_run_context(each):
-            made += [_of_the_library(tool) for tool in list_now(each, deps)]
+            made += [_of_the_library(tool) for tool in list_now(each)]
         elif _is_openai(each):
             made += [_of_openai(each)] if getattr(each, "is_enabled", True) is not False else []
         elif _is_mcp(each):

@@ -77,7 +77,10 @@ def verdict(error: BaseException) -> tuple[str, str] | None:
     if names & {"ModelRetry", "ToolRetryError"}:
         return "retried", str(error)
     if "CallDeferred" in names:
-        return "failed", "the result of this call comes from elsewhere (CallDeferred), and a run does not wait for it"
+        return "failed", (
+            "the result of this call comes from elsewhere (CallDeferred), and a run does not wait for it; "
+            "give the tool requires_approval=True and answer its request with the result"
+        )
     return None
 
 
@@ -99,7 +102,7 @@ async def list_tools(value: Any, deps: Any = None) -> list[ForeignTool]:
     return found
 
 
-def list_now(value: Any, deps: Any = None) -> list[ForeignTool]:
+def list_now(value: Any) -> list[ForeignTool]:
     """The tools of what needs no connection to list them.
 
     Raises: BadInput for a toolset that does, naming the remedy.
@@ -113,7 +116,7 @@ def list_now(value: Any, deps: Any = None) -> list[ForeignTool]:
                 f"{far[0].label} says only over a connection which tools it has; "
                 "write tools=await tools_of(toolset), from workbench.agents.foreign"
             )
-    return _apart(list_tools(value, deps))
+    return _apart(list_tools(value))
 
 
 def _apart(work: Coroutine[Any, Any, T]) -> T:
