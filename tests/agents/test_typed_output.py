@@ -253,6 +253,15 @@ async def test_an_output_whose_type_changed_is_told_and_still_shown(house: House
     assert [row.output for row in bench.runs.find(text="'x'")] == [{"x": 1, "y": 0}]
 
 
+async def test_who_was_handed_the_run_gives_its_own_type(house: House) -> None:
+    second = clerk(call(FINAL_RESULT, x=4), output=Point).but("second")
+    first = clerk(call("hand_off_to_second", message="Go on"), output=Invoice, handoffs=[second])
+    bench = await house.open(first, second)
+
+    assert await bench.run(first, "Begin", id="r1") == Point(4)
+    assert bench.runs["r1"].output == Point(4)
+
+
 def test_a_type_without_a_schema_is_refused_by_the_agent() -> None:
     class Opaque:
         pass

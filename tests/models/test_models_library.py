@@ -55,6 +55,47 @@ async def test_a_turn_is_stable_from_the_first_time():
     assert Turn.from_plain(json.loads(json.dumps(turn.to_plain()))) == turn
 
 
+async def test_a_typed_output_is_asked_for_as_a_tool_that_must_be_called():
+    final = ToolSpec("final_result", "Answer.", ADD.parameters)
+
+    turn, _, server = await asked(
+        Answer([called(("c1", "final_result", '{"a": 1}')), *closing("tool_calls")]),
+        request=Request(None, [user_message("hi")], [ADD], output=final),
+    )
+
+    sent = server.requests[0]
+    assert [tool["function"]["name"] for tool in sent["tools"]] == ["add", "final_result"]
+    assert sent["tool_choice"] == "required"
+    assert [(call.tool, call.args) for call in turn.calls] == [("final_result", {"a": 1})]
+
+
+@pytest.mark.parametrize("cut", range(len("<think>Hm.</think>Done.")))
+async def test_a_thought_is_kept_apart_wherever_the_stream_cuts_it(cut):
+    said = "<think>Hm.</think>Done."
+
+    turn, _, _ = await asked(Answer([text(said[:cut]), text(said[cut:]), *closing("stop")]))
+
+    assert (turn.text, turn.thinking) == ("Done.", "Hm.")
+
+
+async def test_a_thought_that_the_limit_cut_off_is_no_answer():
+    failure = await failure_of(Answer([text("<think>Hm, let me"), *closing("length")]))
+
+    assert (failure.kind, "before it said anything" in str(failure)) == ("length", True)
+
+
+async def test_a_conversation_is_read_once_and_sent_whole():
+    history = [user_message("one"), model_message(["two"], model="m"), user_message("three")]
+    async with OpenAIServer(*[Answer([text("ok"), *closing("stop")])] * 2) as server:
+        model = models.openai_compatible(server.url, "qwen3")
+        for _ in range(2):
+            await model.ask(Request(None, list(history)), print)
+            history += [model_message(["four"], model="m"), user_message("five")]
+
+    said = [[message["content"] for message in request["messages"]] for request in server.requests]
+    assert said == [["one", "two", "three"], ["one", "two", "three", "four", "five"]]
+
+
 async def test_ids_that_are_missing_or_repeated_are_rewritten():
     calls = (("x", "add", '{"a": 1}'), ("x", "add", '{"a": 2}'), (None, "add", '{"a": 3}'), ("", "add", ""))
 

@@ -41,6 +41,7 @@ __all__ = [
     "named_model",
 ]
 
+_THINK, _THOUGHT = "<think>", "</think>"
 _CUT_SHORT = "the answer of {name} ended before it was complete; ask again"
 
 
@@ -284,13 +285,15 @@ def _thoughts_apart(parts: Sequence[ModelResponsePart]) -> Iterator[ModelRespons
     from pydantic_ai.messages import TextPart, ThinkingPart
 
     for part in parts:
-        found = re.fullmatch(r"\s*<think>(.*?)(?:</think>\s*(.*)|$)", getattr(part, "content", ""), re.DOTALL)
-        if not isinstance(part, TextPart) or found is None:
+        content = part.content.lstrip() if isinstance(part, TextPart | ThinkingPart) else ""
+        opened = isinstance(part, TextPart) and content.startswith(_THINK)
+        thought, closed, text = content.removeprefix(_THINK if opened else "").partition(_THOUGHT)
+        if not (opened or (closed and isinstance(part, ThinkingPart))):
             yield part
             continue
-        yield ThinkingPart(content=found[1].strip())
-        if found[2]:
-            yield dataclasses.replace(part, content=found[2])
+        yield ThinkingPart(content=thought.strip())
+        if text.strip():
+            yield TextPart(content=text.lstrip())
 
 
 def _cost(response: ModelResponse) -> int | None:
