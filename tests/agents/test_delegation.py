@@ -258,13 +258,21 @@ async def test_a_tool_that_gives_up_waiting_ends_the_child(house: House) -> None
         """Ask, and do not wait for long."""
         return str(await ctx.ask("writer", "Work."))
 
-    boss = Agent("boss", tools=[hurry, worker.agent()], model=Ears(call("hurry"), "All done."))
+    @tool
+    async def look() -> str:
+        """Look how the child stands, in the next turn."""
+        return bench.runs["r1/t1.0"].status
+
+    boss = Agent("boss", tools=[hurry, look, worker.agent()], model=Ears(call("hurry"), call("look"), "All done."))
     bench = await house.open(boss)
+    run = bench.run(boss, "Work.", id="r1")
 
-    assert await bench.run(boss, "Work.", id="r1") == "All done."
+    assert await run == "All done."
 
-    assert [told.content for told in ears(boss).told] == ["TimeoutError: "]
-    assert (bench.runs["r1/t1.0"].state["cancelled_by"], worker.log) == ("boss", ["began", "ended"])
+    assert [row["error"] and row["error"]["type"] for row in calls(run)] == ["TimeoutError", None]
+    assert ears(boss).told[0].content == "cancelled"
+    assert worker.log in ([], ["began", "ended"])  # a slow disk may be slower than the tool's patience
+    assert bench.runs["r1/t1.0"].state["cancelled_by"] == "boss"
 
 
 async def test_many_are_asked_at_once_and_answer_in_the_order_of_asking(house: House) -> None:
