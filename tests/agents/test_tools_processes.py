@@ -244,6 +244,44 @@ async def test_a_process_that_cannot_answer_is_an_error_of_the_call(room: House,
     assert ears(agent).told[0].outcome == "failed"
 
 
+@durable(key="torn:{n}")
+async def torn(ctx, n: int):
+    raise ValueError("at the start")
+    yield n
+
+
+@durable(key="tears:{n}", max_attempts=2)
+async def tears(ctx, n: int):
+    yield n
+    async for _ in ctx:
+        raise ValueError("in a message")
+
+
+@durable(key="over:{n}")
+async def over(ctx, n: int):
+    yield n
+
+
+@durable(key="deaf:{n}")
+async def deaf(ctx, n: int):
+    yield n
+    async for _ in ctx:
+        yield n
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [(torn, "ValueError"), (tears, "DeadLettered"), (over, "ProcessEnded"), (deaf, "CallRefused")],
+)
+async def test_a_durable_process_that_cannot_answer_is_an_error_too(room: House, given: Any, error: str) -> None:
+    agent = clerk(call(given.name), "No.", tools=[as_tool(given, message={"ask": 1}, args={"n": 1})])
+    bench = await room.open(agent)
+    run = bench.run(agent, "Ask")
+
+    assert await run == "No."
+    assert (calls(run)[0]["status"], calls(run)[0]["error"]["type"]) == ("failed", error)
+
+
 async def test_a_lost_link_is_an_error_of_the_call(room: House) -> None:
     class Far(Handle):
         def call(self, message: Any, *, id: str | None = None) -> Any:
