@@ -341,7 +341,7 @@ async def test_a_run_whose_model_failed_goes_on_in_a_fork(house: House) -> None:
 async def test_a_budget_is_not_spent_again_for_what_is_shared(house: House) -> None:
     shop = Shop()
     bench = await house.open(agent := shop.agent())
-    run = bench.run(agent, "Refund A-1", id="r1", budget={"requests": 3, "tool_calls": 3})
+    run = bench.run(agent, "Refund A-1", id="r1", budget={"requests": 3, "tool_calls": 3, "tokens": 10_000})
     assert await run == "Refunded."
 
     fork = await run.fork(before=3, id="f1")
@@ -349,6 +349,8 @@ async def test_a_budget_is_not_spent_again_for_what_is_shared(house: House) -> N
     assert await fork == "Refunded."
     assert run.budget.spent["requests"] == 3
     assert (fork.budget.spent["requests"], fork.budget.spent.get("tool_calls", 0)) == (1, 0)
+    own = next(row["tokens"] for row in fork.view()["rows"] if row["id"] == "turn-3")
+    assert fork.budget.spent["tokens"] == own < run.budget.spent["tokens"]
     assert fork.budget.limits == run.budget.limits
     twice = await fork.fork(before=2, id="f2")
     assert await twice == "Refunded."
@@ -384,3 +386,14 @@ async def test_the_id_of_another_principals_run_tells_nothing_of_it(room: House)
         await run.fork(before=2, id="of-bo")
 
     assert "only Bo" not in repr((str(caught.value), vars(caught.value)))
+
+
+async def test_what_was_pruned_cannot_be_shared(house: House) -> None:
+    bench, _, run = await finished(house, Shop())
+    await house.clock.advance(10)
+    await bench.prune(house.clock.now())
+
+    with pytest.raises(BadInput, match="the journal of run 'r1' was pruned; what a fork would share is not there"):
+        await run.fork(before=2)
+
+    assert len(bench.runs) == 1
