@@ -17,7 +17,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Itera
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.as_test import source_of_test, write_test
-from workbench.agents.facts import Facts
 from workbench.agents.run_record import RunRecord
 from workbench.agents.team import Team
 from workbench.errors import (
@@ -36,6 +35,7 @@ from workbench.process.handle import ENDED
 if TYPE_CHECKING:
     from workbench.agents.approval import Approval
     from workbench.agents.budget import Amounts
+    from workbench.agents.facts import Facts
 
 __all__ = ["Run"]
 
