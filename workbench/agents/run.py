@@ -304,11 +304,6 @@ class Run(RunRecord):
         self.process.states.tell()
         self.live.changes.tell()
 
-    def _stop_below(self, facts: Facts) -> dict[str, Any] | None:
-        """What a budget refused to one of those that it asked, which waits for it."""
-        waiting = (self._studio.runs[one.id] for one in facts.kin if one.status == "waiting")
-        return next((stop for run in waiting if (stop := run.facts().stop) is not None), None)
-
     def source(self) -> Run:
         """The run is its own source."""
         return self

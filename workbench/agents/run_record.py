@@ -308,6 +308,11 @@ class RunRecord(Shown):
         facts.accounts = [self._account(account).state for account in facts.message.get("budget") or ()]
         return facts
 
+    def _stop_below(self, facts: Facts) -> dict[str, Any] | None:
+        """What a budget refused to one of those that it asked, which waits for it."""
+        waiting = (self._studio.runs[one.id] for one in facts.kin if one.status == "waiting")
+        return next((stop for run in waiting if (stop := run.facts().stop) is not None), None)
+
     def view(self) -> RunView:
         """The run as a person sees it."""
         return run_view(self.facts())
