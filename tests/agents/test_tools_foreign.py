@@ -86,6 +86,12 @@ def test_its_schema_is_what_the_model_hears() -> None:
     assert spec.parameters["properties"]["a"] == {"type": "integer", "description": "The first."}
 
 
+async def test_a_list_of_tools_among_tools_is_spread() -> None:
+    agent = Agent("clerk", tools=[await tools_of(FunctionToolset([add])), [whose], lambda: 1])
+
+    assert list(agent.tools) == ["add", "whose", "lambda"]
+
+
 async def test_its_arguments_are_checked_before_it_runs(room: House) -> None:
     row = await row_of(room, [FunctionToolset([add])], "add", a="many")
 

@@ -31,13 +31,15 @@ CallMCP = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
 def accepted(given: Iterable[Any]) -> list[Any]:
-    """What an agent was given as tools, with what is foreign made ours: one toolset gives many.
+    """What an agent was given as tools, with what is foreign made ours: one toolset gives many, and so does a list.
 
     Raises: BadInput naming what is missing, for what cannot be a tool without it.
     """
     made: list[Any] = []
     for each in given:
-        if is_foreign(each) or wants_run_context(each):
+        if isinstance(each, list | tuple):
+            made += accepted(each)
+        elif is_foreign(each) or wants_run_context(each):
             made += [_of_the_library(tool) for tool in list_now(each)]
         elif _is_openai(each):
             made += [_of_openai(each)] if getattr(each, "is_enabled", True) is not False else []
