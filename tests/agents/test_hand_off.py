@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from houses import Desk, Ears, House, calls, ears, until
 
 from workbench import Agent, ToolContext, tool
+from workbench.errors import BadInput
 from workbench.models.messages import user_text
 from workbench.models.script import call
 
@@ -142,3 +144,15 @@ async def test_a_tool_of_ones_own_may_hand_the_run_over(house: House) -> None:
     assert await run == "Reviewed."
     await until(lambda: len(ears(agent).requests) == 2)
     assert [user_text(message) for message in ears(last).requests[0].history] == ["It is urgent."]
+
+
+def test_an_agent_but_with_another_team_has_that_team_alone() -> None:
+    first, second = reviewer(), Agent("editor", model=Ears("Edited."))
+    agent = hands_over(first)
+
+    other = agent.but(tools=[], handoffs=[second])
+
+    assert (list(agent.team), list(other.team)) == (["reviewer"], ["editor"])
+    assert list(other.tools) == ["hand_off_to_editor"]
+    with pytest.raises(BadInput, match="agent 'writer' with other handoffs or stages needs its tools said too"):
+        agent.but(stages={"writing": []})

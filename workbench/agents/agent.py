@@ -109,9 +109,11 @@ class Agent:
 
         Raises: BadInput, TypeError as making an agent does.
         """
+        if changes.keys() & {"handoffs", "stages"} and "tools" not in changes:
+            raise BadInput(f"agent {self.name!r} with other handoffs or stages needs its tools said too: tools=[…]")
         given = Agent(self.name if name is None else name, **changes)
         other = copy.copy(self)
-        for attribute in ("name", *(changes.keys() - {"model"})):
+        for attribute in ("name", *(changes.keys() - {"model", "handoffs"})):
             setattr(other, attribute, getattr(given, attribute))
         if "model" in changes:
             other._given, other._model = given._given, given._model

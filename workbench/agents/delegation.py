@@ -84,9 +84,14 @@ async def _killed(child: Run, by: str) -> None:
 
 async def until_ended(run: Run, studio: Studio, seen: Callable[[bool], None]) -> None:
     """Return once the journal has the end of a run; `seen(waits)` hears whether it waits, at each change until then."""
-    changed, states = asyncio.Event(), run.process.states.changes
-    sources = (states, run.live.changes, studio.runtime.changes, studio.requests.changes)
-    stops = [source.subscribe(changed.set) for source in sources]
+    changed = asyncio.Event()
+
+    def maybe() -> None:
+        if run.process.activation is None:  # what lives here says so itself, to nobody else
+            changed.set()
+
+    stops = [source.subscribe(changed.set) for source in (run.process.states.changes, run.live.changes)]
+    stops += [source.subscribe(maybe) for source in (studio.runtime.changes, studio.requests.changes)]
     try:
         while not run.ended:
             seen(run.state["status"] == "waiting")
