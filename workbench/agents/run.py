@@ -35,7 +35,6 @@ from workbench.process.handle import ENDED
 if TYPE_CHECKING:
     from workbench.agents.approval import Approval
     from workbench.agents.budget import Amounts
-    from workbench.agents.facts import Facts
 
 __all__ = ["Run"]
 
