@@ -253,6 +253,31 @@ async def test_an_output_whose_type_changed_is_told_and_still_shown(house: House
     assert [row.output for row in bench.runs.find(text="'x'")] == [{"x": 1, "y": 0}]
 
 
+async def test_the_offline_model_fills_an_output_from_results_and_requests(room: House) -> None:
+    @tool(read_only=True)
+    def find_point(name: str) -> dict[str, Any]:
+        """Find a point by its name."""
+        return {"x": 3, "y": 4, "name": name}
+
+    def count_points() -> int:
+        """Count the points."""
+        return 12
+
+    agents = [
+        Agent("finder", tools=[find_point], output=Point),
+        Agent("counter", tools=[count_points], output=int),
+        Agent("reader", output=Point),
+        Agent("lost", output=Invoice),
+    ]
+    bench = await room.open(*agents)
+
+    assert await bench.run(agents[0], "Find the point 'home'") == Point(3, 4)
+    assert await bench.run(agents[1], "Count the points") == 12
+    assert await bench.run(agents[2], "The point has x 5 and y 6") == Point(5, 6)
+    with pytest.raises(RunFailed, match="the model of 'lost' gave no Invoice 3 times in a row"):
+        await bench.run(agents[3], "Hello")
+
+
 async def test_who_was_handed_the_run_gives_its_own_type(house: House) -> None:
     second = clerk(call(FINAL_RESULT, x=4), output=Point).but("second")
     first = clerk(call("hand_off_to_second", message="Go on"), output=Invoice, handoffs=[second])

@@ -2,7 +2,8 @@
 
 - It matches the words of the latest request with the names, descriptions and parameters of the tools, fills arguments
   from the text, and says what the results were. It never pretends to reason: what it cannot match, it says.
-- One round of calls, then the answer: it cannot loop.
+- One round of calls, then the answer: it cannot loop. An answer that has a type is filled from the results, or from the
+  request, by the names of its parts.
 - A tool that changes something is called only when its verb is asked for: not in a question, not after "do not".
 
 Knows nothing of how tools run.
@@ -89,19 +90,39 @@ class Offline:
 def _reply(request: Request) -> list[str | Call]:
     spoken = [text for message in request.history if (text := user_text(message)) is not None]
     results = _latest_results(request.history)
+    if results and request.output is not None and (given := _given(request.output, results)):
+        return _calls([(request.output, given)], request)
     if results:
         return [" ".join(_told(result) for result in results)]
     if not spoken:
         return [_abilities(request.tools)]
     wanted = _wanted(spoken[-1], spoken[-2::-1], request.tools)
     ready = [(tool, found.args) for tool, found in wanted if not found.missing]
+    if not ready and request.output is not None:  # what is asked for may stand in the request itself
+        [found, *_] = find_arguments(request.output.parameters, spoken[-1], spoken[-2::-1], ())
+        ready = [(request.output, found.args)] if found.args and not found.missing else []
     if not ready:
         return [_lacking(wanted, request.tools)]
+    return _calls(ready, request)
+
+
+def _calls(ready: Sequence[tuple[ToolSpec, dict[str, Any]]], request: Request) -> list[str | Call]:
     ids = unique_ids([None] * len(ready), request.history)
     return [
         Call(id, tool.name, args, json.dumps(args, ensure_ascii=False), None)
         for id, (tool, args) in zip(ids, ready, strict=True)
     ]
+
+
+def _given(output: ToolSpec, results: Sequence[ToolResult]) -> dict[str, Any] | None:
+    """The answer of the wanted shape that the results hold, by the names of its parts; None when they lack one."""
+    properties = output.parameters.get("properties", {})
+    told = [result.content for result in results if result.outcome == "success"]
+    args = {name: value for each in told if isinstance(each, Mapping) for name, value in each.items()}
+    args = {name: value for name, value in args.items() if name in properties}
+    if len(properties) == 1 and len(told) == 1 and not args:  # a bare value is its only argument
+        args = dict.fromkeys(properties, told[0])
+    return args if args and set(output.parameters.get("required", ())) <= args.keys() else None
 
 
 def _latest_results(history: Sequence[Mapping[str, Any]]) -> list[ToolResult]:
