@@ -9,6 +9,7 @@ import pytest
 from houses import Ears, House, clerk, ears, until
 
 from workbench import Agent, Budget, ToolContext, tool
+from workbench.agents.run_view import run_view
 from workbench.errors import BadInput, BudgetSpent
 from workbench.models.script import call
 from workbench.widgets import static_twin
@@ -150,6 +151,38 @@ async def test_a_tool_spends_all_that_it_asks_for_or_nothing(house: House) -> No
         "failed", f"BudgetSpent: {refused}; extend it with bench.budget.extend(…) or run.extend(…)",
     )  # fmt: skip
     assert (run.budget.left, run.budget.state["refused"]) == ({"seconds": 40}, 1)
+
+
+async def test_a_plain_tool_is_told_that_it_cannot_spend(room: House) -> None:
+    @tool
+    def write(ctx: ToolContext) -> str:
+        """Write something."""
+        ctx.spend(tokens=1)
+        return "written"
+
+    bench = await room.open(agent := clerk(call("write"), "Done.", tools=[write]))
+
+    await bench.run(agent, "Write", budget=Budget(tokens=150))
+
+    assert "StepMisuse: a budget is spent from a plain tool; write the tool as async def" in ears(agent).told[0].content
+
+
+async def test_a_refusal_that_was_changed_by_hand_harms_no_view(room: House) -> None:
+    bench = await room.open(agent := searcher("a"))
+    run = bench.run(agent, "Look around", id="r1", budget=Budget(requests=1))
+    await stopped(run)
+    facts = run.facts()
+    asked = next(index for index, record in enumerate(facts.records) if '"granted":false' in record.payload)
+
+    for payload in (
+        '{"granted":false}',
+        '["granted", {"granted":false}]',
+        '{"granted":false',
+        '{"granted":false,"refused":{}}',
+    ):
+        facts.records[asked] = replace(facts.records[asked], payload=payload)
+        facts._stops = None
+        assert (facts.stop, run_view(facts)["now_line"]["strong"]) == (None, "clerk is thinking.")
 
 
 async def test_spending_by_hand_happens_once_under_one_id(house: House) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.budget import in_dollars, name_of
 from workbench.agents.budget_spending import ASK, WAIT
+from workbench.errors import BadInput
 from workbench.plain import decode
 
 if TYPE_CHECKING:
@@ -26,9 +27,22 @@ def open_refusals(records: Iterable[StepRecord]) -> dict[str, dict[str, Any]]:
     for record in records:
         if record.name == ASK and '"granted":false' in record.payload:
             refused.setdefault(record.branch, []).append(record)
-        elif record.name == WAIT and record.kind == "step":
+        elif record.name == WAIT and record.kind == "step" and refused.get(record.branch):
             refused[record.branch].pop()
-    return {branch: dict(decode(stops[-1].payload)["refused"]) for branch, stops in refused.items() if stops}
+    told = {branch: _refusal(stops[-1].payload) for branch, stops in refused.items() if stops}
+    return {branch: refusal for branch, refusal in told.items() if refusal is not None}
+
+
+def _refusal(payload: str) -> dict[str, Any] | None:
+    """The refusal of an answer; None for a row that was changed by hand into none."""
+    try:
+        told = decode(payload).get("refused")
+    except (BadInput, AttributeError):
+        return None
+    return told if type(told) is dict and told.keys() >= _REFUSAL else None
+
+
+_REFUSAL = {"of", "unit", "limit", "spent", "asked", "left", "uncounted", "words"}
 
 
 def nearest(accounts: Iterable[dict[str, Any]], stop: dict[str, Any] | None) -> BudgetView | None:

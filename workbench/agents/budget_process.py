@@ -9,7 +9,6 @@ Source: AGENTS 4 (7). Knows nothing of runs.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.budget_account import blank, extended, limited, refusal, spent, take, withdraw
@@ -30,6 +29,8 @@ __all__ = ["DEFINITION", "account_state", "accounting", "call", "key_of", "post"
 DEFINITION = "@budget"
 IDLE = 60.0
 """Seconds after which an account that nobody asks leaves memory; the store has it."""
+PAUSE = 1.0
+"""Seconds before an account that ended twice before it answered is asked again."""
 
 
 def key_of(of: str) -> str:
@@ -61,13 +62,16 @@ def process(runtime: Runtime, of: str) -> DurableProcess:
 
 async def call(runtime: Runtime, of: str, message: dict[str, Any], id: str) -> Any:
     """The answer of an account to a message, under an id; asked again when its process ends before it answers."""
+    again = False
     while True:
         try:
             return await process(runtime, of).call(message, id=id)
         except ProcessEnded:
             if runtime.closed:
                 raise
-            await asyncio.sleep(0)
+        if again:
+            await runtime.clock.pause(PAUSE)
+        again = True
 
 
 async def post(runtime: Runtime, of: str, message: dict[str, Any], id: str) -> None:

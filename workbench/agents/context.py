@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from workbench.agents.agent import Agent
+    from workbench.agents.budget import Amounts
     from workbench.agents.budget_spending import Spending
     from workbench.agents.delegation import Delegation
     from workbench.agents.inquiry import Inquiry
@@ -238,14 +239,18 @@ class ToolContext:
         self._must_be_async(f"process {handle.name!r} is called", name)
         return _elsewhere(self._context.call(name, handle, message, id=id))
 
-    async def spend(self, **amounts: Any) -> None:
+    def spend(self, **amounts: Any) -> Awaitable[None]:
         """Spend amounts such as `tokens=60` from every budget that governs the run: all of them, once, or nothing.
 
-        A run without a budget spends nothing. Raises: BudgetSpent when one of them has less left, BadInput.
+        A run without a budget spends nothing. Raises: BudgetSpent when one of them has less left, BadInput, StepMisuse
+        from a plain tool, whose thread cannot wait.
         """
-        asked = Budget.of(amounts).limits
+        self._must_be_async("a budget is spent", "spend")
+        return self._spend(Budget.of(amounts).limits)
+
+    async def _spend(self, amounts: Amounts) -> None:
         if self._spending is not None:
-            await self._spending.spend(asked)
+            await self._spending.spend(amounts)
 
     def progress(self, text: str) -> None:
         """Show a line of progress; from any thread."""

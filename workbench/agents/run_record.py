@@ -66,6 +66,7 @@ class RunRecord(Shown):
         self._team: Team | None = None
         self._first: tuple[dict[str, Any], float] | None = None
         self._memo: Memo = {}
+        self._accounts: Governs | None = None
         self._over_with: tuple[dict[str, Any], float, int, list[StepRecord]] | None = None
 
     def begin(self) -> Live:
@@ -243,8 +244,10 @@ class RunRecord(Shown):
         return Account(self._runtime, account["of"], account.get("limits"))
 
     def _governs(self) -> Governs:
-        """The accounts that govern it, as its first message says."""
-        return list(self._message().get("budget") or ())
+        """The accounts that govern it, as its first message says, which never changes."""
+        if self._accounts is None and (message := self._message()):
+            self._accounts = list(message.get("budget") or ())
+        return self._accounts or []
 
     @property
     def forked_from(self) -> dict[str, Any] | None:
