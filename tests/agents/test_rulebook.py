@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from houses import Desk, House, calls, clerk, ears, until
@@ -352,6 +353,39 @@ async def test_a_rule_of_the_code_is_listed_and_revoked_in_the_code(room: House)
     assert "ask about a" in repr(bench.policy)
     with pytest.raises(BadInput, match="'mine' is one of the code"):
         await bench.policy.revoke("mine")
+
+
+async def test_a_new_rule_approves_nothing_that_another_rule_allows(house: House) -> None:
+    agent = Desk().agent()
+    first = await house.open(agent)
+    await first.run(agent, "Cancel A-1002", id="r1").approval()
+    await first.close()
+    again = await house.open(agent, policy=Policy([Rule("allow", "cancel_order")]))
+
+    await again.policy.add(Rule("deny", "send"))
+
+    assert [request.tool for request in again.approvals.pending()] == ["cancel_order"]
+
+
+async def test_a_rule_that_is_written_while_others_are_read_stays(room: House) -> None:
+    bench = await room.open()
+    old = await bench.policy.add(Rule("allow", "old"))
+    find, go = bench.store.find_records, asyncio.Event()
+
+    async def slow(*args: Any, **options: Any) -> Any:
+        rows = await find(*args, **options)
+        await go.wait()
+        return rows
+
+    bench.store.find_records = slow  # type: ignore[method-assign]
+    reading = asyncio.create_task(bench.policy.refresh())
+    await asyncio.sleep(0)
+    new = await bench.policy.add(Rule("deny", "new"))
+    await bench.policy.revoke(old.id)
+    go.set()
+
+    assert await reading == set()
+    assert [row.id for row in bench.policy.rules] == [new.id]
 
 
 async def test_a_row_that_is_no_rule_is_left_out(room: House, caplog: pytest.LogCaptureFixture) -> None:

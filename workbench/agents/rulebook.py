@@ -31,7 +31,7 @@ from workbench.table import Table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from workbench.agents.agent import Agent
     from workbench.agents.tools import Tool
@@ -102,7 +102,7 @@ class Rulebook:
         """
         self.policy = policy if isinstance(policy, Policy) else read_policy(policy)
         self.changes.tell()
-        await self._resolve(allows=False)
+        await self._resolve()
 
     async def add(self, rule: Rule, *, scope: Scope = "notebook", run: str | None = None, by: str = "you") -> Kept:
         """Put a rule in force, and let it decide what already waits; gives it with the id under which it is listed.
@@ -124,7 +124,7 @@ class Rulebook:
             await self._runtime.store.put_record(KIND, id, key, encode(body, "rule"), status=ACTIVE, at=now)
             self._stored[id] = kept
         self.changes.tell()
-        await self._resolve()
+        await self._resolve({id})
         return kept
 
     async def revoke(self, id: str, *, by: str = "you") -> None:
@@ -167,7 +167,7 @@ class Rulebook:
             record = await self._runtime.store.get_record(KIND, verdict.rule.id)
             if record is not None and record.status == ACTIVE:
                 return verdict
-            del self._stored[verdict.rule.id]  # revoked in another kernel a moment ago
+            self._stored.pop(verdict.rule.id, None)  # revoked in another kernel a moment ago
             self.changes.tell()
 
     def denies(self, proposal: Proposal) -> Verdict | None:
@@ -185,23 +185,27 @@ class Rulebook:
             self._runtime, self._agents, self._for if asked is None else lambda run: asked, every=every
         )
 
-    async def refresh(self) -> bool:
-        """Read the rules of the store; gives whether there is one that was not known here."""
+    async def refresh(self) -> set[str]:
+        """Read the rules of the store; gives the ids of those that were not known here."""
         found: dict[str, Kept] = {}
+        before = set(self._stored)
         for record in await self._runtime.store.find_records(KIND, status=ACTIVE):
             try:
                 found[record.id] = _kept(record)
             except (BadInput, KeyError, TypeError) as error:
                 log.error("the rule %r cannot be read and is left out: %s", record.id, error)
+        meanwhile = {id: kept for id, kept in self._stored.items() if id not in before}
+        revoked = before - self._stored.keys()
+        found = {id: kept for id, kept in {**found, **meanwhile}.items() if id not in revoked}
         new = found.keys() - self._stored.keys()
         if found.keys() != self._stored.keys():
             self._stored = found
             self.changes.tell()
-        return bool(new)
+        return new
 
     async def _look(self) -> None:
-        if await self.refresh() and self._runtime.worker:
-            await self._resolve()
+        if (new := await self.refresh()) and self._runtime.worker:
+            await self._resolve(new)
 
     def _kept(self) -> list[Kept]:
         kept = [*self._stored.values(), *self._session.values()]
@@ -211,14 +215,14 @@ class Rulebook:
         """The rules that hold for a run, in their order."""
         return Policy([*(one.rule for one in self._kept() if one.run in (None, run)), *self.policy.rules])
 
-    async def _resolve(self, *, allows: bool = True) -> None:
-        """Decide what waits and is decided by a rule now."""
+    async def _resolve(self, new: Collection[str] = ()) -> None:
+        """Refuse what waits and is denied now, and approve what one of the new rules allows."""
         for request in self._runtime.requests.known():
             if request.status == PENDING and is_of_a_tool(request) and request.body.get("reason") == TOOL_CALL:
                 verdict = await self._verdict(request)
                 if verdict is not None and verdict.action == "deny":
                     await self._decide(request, "rejected", verdict)
-                elif verdict is not None and verdict.action == "allow" and allows:
+                elif verdict is not None and verdict.action == "allow" and verdict.rule.id in new:
                     await self._decide(request, "approved", verdict)
 
     async def _verdict(self, request: Request) -> Verdict | None:
