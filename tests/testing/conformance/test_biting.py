@@ -11,6 +11,8 @@ from broken_beyond import BROKEN_BEYOND
 from broken_claims import BROKEN_CLAIMS
 from broken_conversations import BROKEN_CONVERSATIONS
 from broken_conversations import keeper as with_conversations
+from broken_notes import BROKEN_NOTES
+from broken_notes import keeper as with_notes
 from broken_queues import BROKEN_QUEUES
 from broken_queues import keeper as with_queues
 from broken_schedules import BROKEN_SCHEDULES
@@ -20,6 +22,7 @@ from broken_topics import keeper as with_topics
 
 from workbench.store.memory import MemoryStore, Room
 from workbench.store.memory_conversations import MemoryConversations
+from workbench.store.memory_notes import MemoryNotes
 from workbench.store.memory_queue import MemoryQueues
 from workbench.store.memory_schedules import MemorySchedules
 from workbench.store.memory_topic import MemoryTopics
@@ -66,13 +69,18 @@ async def test_a_keeper_with_broken_conversations_fails_exactly_one_law(
     assert list(await check(lambda: partial(with_conversations(conversations), Room()))) == [law]
 
 
+@pytest.mark.parametrize(("notes", "law"), BROKEN_NOTES.items(), ids=lambda each: getattr(each, "__name__", None))
+async def test_a_keeper_with_broken_notes_fails_exactly_one_law(notes: type[MemoryNotes], law: str) -> None:
+    assert list(await check(lambda: partial(with_notes(notes), Room()))) == [law]
+
+
 @pytest.mark.parametrize(("topics", "law"), BROKEN_TOPICS.items(), ids=lambda each: getattr(each, "__name__", None))
 async def test_a_keeper_with_broken_topics_fails_exactly_one_law(topics: type[MemoryTopics], law: str) -> None:
     assert list(await check(lambda: partial(with_topics(topics), Room()))) == [law]
 
 
 def test_each_law_has_a_control() -> None:
-    of_parts = (BROKEN_QUEUES, BROKEN_TOPICS, BROKEN_SCHEDULES, BROKEN_CONVERSATIONS)
+    of_parts = (BROKEN_QUEUES, BROKEN_TOPICS, BROKEN_SCHEDULES, BROKEN_CONVERSATIONS, BROKEN_NOTES)
     controls = {*CONTROLS.values(), *(law for part in of_parts for law in part.values())}
 
     assert controls == {law.name for law in laws()}

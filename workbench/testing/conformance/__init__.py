@@ -24,6 +24,7 @@ from workbench.testing.conformance.history import HISTORY
 from workbench.testing.conformance.journal import JOURNAL
 from workbench.testing.conformance.law import Law, MakePlace, MakeStore
 from workbench.testing.conformance.letters import LETTERS
+from workbench.testing.conformance.notes import NOTES
 from workbench.testing.conformance.queues import QUEUES
 from workbench.testing.conformance.records import RECORDS
 from workbench.testing.conformance.retention import RETENTION
@@ -38,7 +39,7 @@ def laws() -> tuple[Law, ...]:
     """Every law, in the order in which they are best read."""
     return (
         *(*JOURNAL, *WAKES, *RETENTION, *HISTORY, *BEYOND, *CLAIMS, *BEGINNINGS, *GLANCE),
-        *(*RECORDS, *LETTERS, *QUEUES, *TOPICS, *SCHEDULES, *CONVERSATIONS),
+        *(*RECORDS, *LETTERS, *QUEUES, *TOPICS, *SCHEDULES, *CONVERSATIONS, *NOTES),
     )
 
 
