@@ -10,6 +10,8 @@ from typing import Any
 import httpx
 import pytest
 from starlette.middleware import Middleware
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from workbench import Workbench
 from workbench.door import Limits
@@ -240,3 +242,25 @@ async def test_no_token_is_in_any_log_or_in_the_store(
 
 def list_of(folder: Path) -> list[Path]:
     return list(folder.iterdir())
+
+
+async def test_a_web_socket_has_the_same_edge_and_logs_no_token(
+    bench: Workbench, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = await bench.publish(mcp=CALLERS)
+    address = f"ws://127.0.0.1:{door.port}/mcp"
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("websockets.client").setLevel(logging.INFO)  # the client's own, which does log what it sends
+
+    for headers in ({}, {"Authorization": "Bearer wrong-token-of-a-test"}, {**BEARER, "Origin": "http://evil.example"}):
+        with pytest.raises(InvalidStatus, match="HTTP 403"):
+            await connect(address, additional_headers=headers, proxy=None)
+    async with connect(address, additional_headers=BEARER, proxy=None) as socket:
+        assert door.connected == {"mcp:desktop": 1}
+        door.revoke("mcp:desktop")
+        with pytest.raises(ConnectionClosed):
+            await socket.recv()
+
+    logged = "".join(f"{record.getMessage()}{record.__dict__}" for record in caplog.records)
+    assert CALLERS["desktop"] not in logged
+    assert "wrong-token-of-a-test" not in logged

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated, Any
 
+import mcp_types as mt
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_clients import ERAS, TOKENS, connected
@@ -183,3 +185,45 @@ async def test_an_agent_is_asked_and_its_run_followed_up(bench: Workbench, era: 
 
 def text_of(result: Any) -> str:
     return "".join(block.text for block in result.content)
+
+
+async def test_no_token_of_an_mcp_caller_is_in_any_log(bench: Workbench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.add(SUPPORT)
+    door = await bench.publish(mcp=TOKENS)
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("httpcore2").setLevel(logging.INFO)  # the client's own, which does log what it sends
+
+    for era in ERAS:
+        async with connected(door.url, era) as client:
+            await client.call_tool("count_orders", {})
+            await client.call_tool("broken", {"order_id": "A-1001"})
+
+    logged = "".join(f"{record.getMessage()}{record.__dict__}" for record in caplog.records)
+    assert "mcp" in logged
+    assert [token for token in TOKENS.values() if token in logged] == []
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_what_a_tool_asks_is_asked_of_the_client_that_called_it(bench: Workbench, era: Any) -> None:
+    @tool
+    async def greet(ctx: ToolContext) -> str:
+        """Greet somebody."""
+        return f"Hello, {await ctx.ask_user('What is your name?')}!"
+
+    bench.add(Agent("host", tools=[greet], model=models.scripted("Hi.")))
+    door = await bench.publish(mcp=TOKENS)
+    asked: list[str] = []
+
+    async def answer(context: Any, params: Any) -> mt.ElicitResult:
+        asked.append(params.message)
+        return mt.ElicitResult(action="accept", content={"answer": "Ada"})
+
+    async with connected(door.url, era, elicitation_callback=answer) as client:
+        greeted = await client.call_tool("greet", {})
+    async with connected(door.url, era) as client:
+        mute = await client.call_tool("greet", {})
+
+    assert (greeted.structured_content, asked) == ({"result": "Hello, Ada!"}, ["What is your name?"])
+    assert mute.is_error
+    assert "was asked of nobody" in text_of(mute)
+    assert bench.approvals.pending() == []

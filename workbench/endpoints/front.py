@@ -3,7 +3,8 @@
 - A busy cell holds the bench's loop, not this one: health and listings go on being answered.
 - The socket is bound first, where `publish` is called, so that a used port is an error of that cell; it is made with
   its protocol named, without which asyncio leaves Nagle's algorithm on and every answer takes 40 ms.
-- No signal handler is touched, no log is configured, nothing is written about requests.
+- No signal handler is touched, no log is configured, and nothing is logged about requests: at DEBUG the server would
+  write every header of a WebSocket, its token too.
 - A stop ends what is open, and takes less than half a second.
 
 Source: ENDPOINTS 0.10, 0.11 and 1.9. Knows nothing of protocols.
@@ -12,6 +13,7 @@ Source: ENDPOINTS 0.10, 0.11 and 1.9. Knows nothing of protocols.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import threading
 from concurrent.futures import Future
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Front", "listening"]
 
+THREAD = "door on port"
 BACKLOG = 512
 MOST_CONNECTIONS = 1024
 GRACE = 1  # whole seconds that a response which does not end is waited for at a stop
@@ -77,6 +80,7 @@ class Front:
         self._began: Future[None] = Future()
         self._over: Future[None] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._forgetting: set[asyncio.Task[None]] = set()
         self._server = _Server(
             uvicorn.Config(
                 app,
@@ -98,7 +102,7 @@ class Front:
 
     async def start(self) -> None:
         """Serve; returns once requests are answered. Raises: what keeps a service from starting."""
-        name = f"door on port {self._bound.getsockname()[1]}"
+        name = f"{THREAD} {self._bound.getsockname()[1]}"
         threading.Thread(target=self._run, name=name, daemon=True).start()
         await asyncio.shield(asyncio.wrap_future(self._began))
 
@@ -134,30 +138,32 @@ class Front:
         task.add_done_callback(self._forgetting.discard)
 
     def _run(self) -> None:
+        ending = self._over
         try:
             asyncio.run(self._serve())
         except BaseException as error:
             if not self._began.done():
-                self._began.set_exception(error)
-                error = None  # type: ignore[assignment]
-            self._end(error)
+                ending = self._began  # who starts it hears why it did not
+            self._bound.close()
+            ending.set_exception(error)
         else:
-            self._end(None)
-
-    def _end(self, error: BaseException | None) -> None:
-        self._bound.close()
-        if error is None:
-            self._over.set_result(None)
-        else:
-            self._over.set_exception(error)
+            self._bound.close()
+            ending.set_result(None)
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._forgetting: set[asyncio.Task[None]] = set()
         async with AsyncExitStack() as stack:
             for service in self._services.values():
                 await stack.enter_async_context(service.running())
             await self._server.serve(sockets=[self._bound])
+
+
+def _says_nothing_of_requests(record: logging.LogRecord) -> bool:
+    """Whether a record may be logged: one of another server, or a warning."""
+    return record.levelno >= logging.WARNING or not str(record.threadName).startswith(THREAD)
+
+
+logging.getLogger("uvicorn.error").addFilter(_says_nothing_of_requests)
 
 
 class _Server(uvicorn.Server):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from workbench.bench import Workbench
     from workbench.door import Publication
+    from workbench.endpoints.service import Service
     from workbench.store.store import Store
 
 __all__ = ["MODULES", "publish"]
@@ -52,15 +53,22 @@ async def publish(bench: Workbench, wanted: Publication, make_room: Callable[[],
     port = port or await _remembered(bench.store, callers) or 0
     audit, home = Audit(bench.clock.now), Home.of_running()
     receptions = {channel: Reception(bench, home, of, audit, wanted) for channel, of in callers.items()}
-    services = {channel: import_module(MODULES[channel]).service(receptions[channel]) for channel in callers}
-    app = App(services, callers, names, wanted.limits, audit, wanted.middleware)
-    await make_room()
-    bound = listening(wanted.host, port)
-    port = bound.getsockname()[1]
-    for reception in receptions.values():
-        reception.address = _address(wanted, port)
-    front = Front(app, bound, services, callers, receptions)
-    await front.start()
+    services: dict[str, Service] = {}
+    try:
+        for channel in callers:
+            services[channel] = import_module(MODULES[channel]).service(receptions[channel])
+        app = App(services, callers, names, wanted.limits, audit, wanted.middleware)
+        await make_room()
+        bound = listening(wanted.host, port)
+        port = bound.getsockname()[1]
+        for reception in receptions.values():
+            reception.address = _address(wanted, port)
+        front = Front(app, bound, services, callers, receptions)
+        await front.start()
+    except BaseException:
+        for service in services.values():
+            await service.closed()
+        raise
     await _remember(bench.store, callers, port, bench.clock.now())
     configuration = {name: text for service in services.values() for name, text in service.configuration().items()}
     serving = {channel: of.names for channel, of in callers.items()}
