@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from workbench.agents.agent import Agent as Agent
     from workbench.agents.budget import Budget as Budget
     from workbench.agents.compare import compare as compare
+    from workbench.agents.context import Principal as Principal
     from workbench.agents.context import ToolContext as ToolContext
     from workbench.agents.durable_agent import durable_agent as durable_agent
+    from workbench.agents.history import History as History
     from workbench.agents.instructions import RunInfo as RunInfo
     from workbench.agents.policy import Policy as Policy
     from workbench.agents.policy import Rule as Rule
@@ -39,6 +41,8 @@ __all__ = [
     "Call",
     "Context",
     "DurableContext",
+    "History",
+    "Principal",
     "Retry",
     "RunInfo",
     "ToolContext",
@@ -59,7 +63,9 @@ _HOMES = {
     "Call": "workbench.process.calls",
     "Context": "workbench.process.context",
     "DurableContext": "workbench.durable.context",
+    "History": "workbench.agents.history",
     "Policy": "workbench.agents.policy",
+    "Principal": "workbench.agents.context",
     "Retry": "workbench.durable.retries",
     "RunInfo": "workbench.agents.instructions",
     "Rule": "workbench.agents.policy",

@@ -38,6 +38,7 @@ async def test_what_is_asked_and_waits_is_shown_at_once(house: House) -> None:
     await first.approval()
     await until(lambda: second.process.activation is not None)
 
+    assert second.view()["now_line"]["text"] == "It waits for the runs before it in conversation 'c'."
     said = [(said["run"], said["text"]) for said in bench.conversation("c").messages]
 
     assert said == [(first.id, "Cancel A-1002"), (second.id, "And then?")]

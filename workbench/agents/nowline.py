@@ -58,6 +58,10 @@ def now_line(facts: Facts, rows: list[MessageRow | CallRow]) -> NowLine:
     if below and facts.status == "waiting":
         return _line("amber", "waiting", f"{below[0]['agent']} waits:", f"its run {below[0]['id']} says for what.")
     if facts.status == "queued":
+        conversation = facts.message.get("conversation")
+        if conversation is not None and facts.lives:
+            behind = f"It waits for the runs before it in conversation {conversation!r}."
+            return _line("plain", "queued", "Queued.", behind)
         return _line("plain", "queued", "Queued.", "The message is in the journal; it has not begun.")
     failed = facts.failed_try()
     if failed is not None:

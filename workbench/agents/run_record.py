@@ -107,8 +107,7 @@ class RunRecord(Shown):
             if state is None or self.process.activation is None:
                 for info in store.keys_now(key=self.key):
                     state = whole(None if info.snapshot is None else decode(info.snapshot), self.agent) or state
-                    begun = info.epoch > 0 and not self._in_line()
-                    state = self._from_afar(state or first_state(self.agent, ""), begun=begun)
+                    state = self._from_afar(state or first_state(self.agent, ""), begun=info.epoch > 0)
             state = state or first_state(self.agent, "")
             activation = self.process.activation
             at_work = activation is not None and activation.in_hand is not None  # so there is no answer yet
@@ -130,7 +129,7 @@ class RunRecord(Shown):
         if state["status"] in FINAL:
             return state
         waits = self._pending() is not None or self._waits_for_a_budget()
-        return {**state, "status": "waiting" if waits else "running" if begun else "queued"}
+        return {**state, "status": "waiting" if waits else "running" if begun and not self._in_line() else "queued"}
 
     def _waits_for_a_budget(self) -> bool:
         """Whether an account says so, where the run itself cannot."""
