@@ -400,3 +400,19 @@ async def test_a_call_waits_only_once_all_that_it_has_out_do(room: House) -> Non
 
     await bench.approvals.approve(asked.id)
     assert await run == "All done."
+
+
+async def test_a_kill_from_another_host_takes_the_children_along(house: House) -> None:
+    worker = Worker(idempotent=True)
+    boss = asks("ask_writer", "Work.", tools=[worker.agent()])
+    here, there = await house.open(boss), await house.open(boss)
+    run = here.run(boss, "Work.", id="r1")
+    await until(lambda: worker.log)
+
+    await there.kill("r1", by="ana")
+
+    await until(lambda: not here.runs["r1/t1.0"].alive)
+    assert (run.alive, here.runs["r1/t1.0"].view()["killed_by"], worker.log) == (False, "ana", ["began", "ended"])
+    worker.go.set()
+    await run.recover()
+    assert await run == "All done."
