@@ -91,7 +91,7 @@ async def test_a_new_message_supersedes_what_waits_when_it_is_told_to(house: Hou
     run = bench.run(agent, "Cancel A-1002", conversation="c")
     request = await run.approval()
 
-    following = bench.run(agent, "Never mind", conversation="c", supersede=True)
+    following = bench.conversation("c").run(agent, "Never mind", supersede=True)
 
     assert [await run, await following] == ["I left it.", "All done."]
     assert (await bench.approvals.get(request.id)).status == "superseded"

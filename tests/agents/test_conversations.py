@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from houses import Desk, House, clerk, ears, until
 
@@ -136,6 +138,19 @@ async def test_a_killed_run_keeps_the_others_waiting_until_it_recovers(house: Ho
     await bench.approvals.approve(request.id)
 
     assert [await second, await first] == ["All done.", "One."]
+
+
+async def test_a_run_that_nobody_holds_is_still_waited_for(house: House) -> None:
+    desk = Desk()
+    here, there = await house.open(agent := desk.agent("One.")), await house.open(agent)
+    request = await here.run(agent, "Cancel A-1002", conversation="c").approval()
+    second = there.run(agent, "Two", conversation="c")
+    await until(lambda: second.process.activation is not None)
+    gc.collect()
+
+    await here.approvals.approve(request.id)
+
+    assert await second == "All done."
 
 
 async def test_a_killed_run_that_was_queued_is_queued_still(house: House) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.context import Principal
+from workbench.agents.conversations import SUPERSEDES
 from workbench.agents.history import spoken, unpacked
 from workbench.agents.loop import FINAL
 from workbench.errors import BadInput, NoCode
@@ -44,9 +45,10 @@ class Conversation:
     def _exchanges(self) -> list[Exchange]:
         return self._store.exchanges_now(self.principal.account, self.id)
 
-    def run(self, agent: Agent, request: str, **options: Any) -> Run:
-        """The next run of the conversation; options are those of `bench.run`. Raises: as `bench.run`."""
-        return self._runs.start(agent, request, conversation=self.id, principal=self.principal, **options)
+    def run(self, agent: Agent, request: str, *, id: str | None = None, supersede: bool = False) -> Run:
+        """The next run of the conversation, as `bench.run` begins it. Raises: as that."""
+        more = {SUPERSEDES: True} if supersede else None
+        return self._runs.start(agent, request, id=id, conversation=self.id, principal=self.principal, more=more)
 
     @property
     def runs(self) -> list[Run]:

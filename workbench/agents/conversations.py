@@ -22,7 +22,7 @@ from workbench.agents.asking import Asking
 from workbench.agents.history import SUMMARISE, Earlier, Message, closed, packed, summary_request, unpacked
 from workbench.durable.keys import escape
 from workbench.durable.requests import PENDING
-from workbench.errors import AlreadyDecided
+from workbench.errors import AlreadyDecided, BadInput
 from workbench.models.model import Request, Turn
 from workbench.models.providers import resolve
 from workbench.plain import decode, encode
@@ -108,8 +108,9 @@ class Conversations:
     async def change(self, keys: Sequence[str]) -> None:
         """Return once something of these runs may have changed, here or elsewhere."""
         changed = asyncio.Event()
-        stops = [self._runtime.changes.subscribe(changed.set)]
-        stops += [process.states.changes.subscribe(changed.set) for key in keys if (process := self._handle(key))]
+        held = [process for key in keys if (process := self._handle(key)) is not None]  # nobody else may hold them
+        sources = [self._runtime.changes, *(process.states.changes for process in held)]
+        stops = [source.subscribe(changed.set) for source in sources]
         try:
             await changed.wait()
         finally:
@@ -122,7 +123,10 @@ class Conversations:
         definition = None if info is None else self._runtime.definitions.get(info.definition)
         if info is None or definition is None or info.damage is not None:
             return None
-        process = self._runtime.handle(definition, key, decode(info.args))
+        try:
+            process = self._runtime.handle(definition, key, decode(info.args))
+        except BadInput:  # its row was changed by hand: nothing of it comes to life here
+            return None
         if info.owner is not None and info.owner.id != self._runtime.store.host.id:
             process.follow(info.owner)
         return process
