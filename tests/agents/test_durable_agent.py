@@ -253,3 +253,15 @@ async def test_a_policy_speaks_of_the_tools_of_a_library_agent(room: House) -> N
     assert await run == "Done."
     assert story.done == ["note x"]
     assert story.told() == ["The policy denies this call: not today", "noted"]
+
+
+async def test_a_conversation_goes_on_with_a_library_agent(house: House) -> None:
+    story = Story([use("pay", amount=3), use("pay", amount=-1)], "Paid.", "You are welcome.")
+    bench = await house.open(agent := durable_agent(story.agent))
+    await bench.run(agent, "Pay 3", conversation="desk")
+    story.asked.clear()
+
+    assert await bench.run(agent, "Thank you", conversation="desk") == "You are welcome."
+
+    said = [part.content for message in story.asked[0] for part in message.parts if hasattr(part, "content")]
+    assert said == ["Pay 3", "3 paid", "amount must be positive", "Paid.", "Thank you"]

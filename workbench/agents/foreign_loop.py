@@ -21,16 +21,18 @@ from workbench.agents.durable_agent import DurableAgent
 from workbench.agents.gate import INTENT, Gate, Permit
 from workbench.agents.lines import Line
 from workbench.agents.loop import Loop
-from workbench.agents.outcomes import outcome, raised
+from workbench.agents.outcomes import outcome, raised, told
 from workbench.agents.schema import secret_names
 from workbench.agents.tools import Tool
 from workbench.errors import RunFailed
 from workbench.models.durability import Refused, Verdict, play, turn_of
+from workbench.models.messages import ToolResult, tool_results_message
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from workbench.models.durability import Deferred
+    from workbench.models.messages import Call
     from workbench.models.model import Request, Turn
 
     Run = Callable[[], Awaitable[Any]]
@@ -52,17 +54,21 @@ class ForeignLoop(Loop):
     async def _converse(self) -> Any:
         agent, about = self._agent, self._assignment
         assert isinstance(agent, DurableAgent)
-        await self._take_up(agent, about.request, 0)
+        self._history = await self._take_up(agent, about.request, 0)
+        earlier = self._request(self._history).history[:-1]
         self._lines: dict[str, Line] = {}
         self._places: dict[str, str] = {}
         self._decided: dict[str, Any] = {}
         self._deferred: set[str] = set()
+        self._open: list[tuple[str, Call]] = []
+        self._results: dict[str, ToolResult] = {}
         self._gate = Gate(self._context, self._studio, about, self._moved)
         self._tasks: list[asyncio.Task[Any]] = []
         self._signal: BaseException | None = None
         self._trunk = Line()
         playing = asyncio.create_task(
-            play(agent.foreign, about.request, _Records(self), about.run, agent.options), name=f"{about.run} plays"
+            play(agent.foreign, about.request, _Records(self), about.run, agent.options, earlier),
+            name=f"{about.run} plays",
         )
         self._tasks.append(playing)
         try:
@@ -77,9 +83,13 @@ class ForeignLoop(Loop):
 
     async def turn(self, run: Run) -> dict[str, Any]:
         """A model request as a turn of the run; in the task of the trunk."""
+        if self._open:
+            self._history.append(tool_results_message([self._result(*each) for each in self._open]))
         self._asking = _Answering(run)
         number = self._state["turn"] + 1
         turn = await self._turn(number, [])
+        self._history.append(turn.message)
+        self._open = [(branch_of(number, position), call) for position, call in enumerate(turn.calls)]
         self._places |= {call.id: branch_of(number, position) for position, call in enumerate(turn.calls)}
         message: dict[str, Any] = turn.message["json"]
         return message
@@ -122,6 +132,8 @@ class ForeignLoop(Loop):
         if made is None:
             made = await self._settled(branch, tool, args, again, run)
         self._moved(branch, made["status"])
+        if made["status"] != "waiting":
+            self._results[branch] = ToolResult(id, tool, told(made), made["status"])
         if "payload" in made:
             return made["payload"]
         if made["error"] is None:
@@ -213,7 +225,12 @@ class ForeignLoop(Loop):
             return Verdict(args=asked.args)
         await self._conclude(made)
         self._moved(branch, made["status"])
+        self._results[branch] = ToolResult(asked.id, asked.tool, told(made), made["status"])
         return Verdict(result=made["content"]) if answered else Verdict(refusal=str(made["content"]))
+
+    def _result(self, branch: str, call: Call) -> ToolResult:
+        """What came of a call of the last turn; the library gave back itself what never came to a tool."""
+        return self._results.get(branch) or ToolResult(call.id, call.tool, "The call was not made.", "retried")
 
     def _tool(self, name: str, asks: bool) -> Tool:
         """The tool as far as it is known here; one of a connection has a schema that takes anything."""

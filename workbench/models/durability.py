@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import BadInput
+from workbench.models.library import messages_of
 from workbench.models.messages import stored
 from workbench.models.model import Turn
 
@@ -94,8 +95,17 @@ def is_library_agent(value: object) -> bool:
     )
 
 
-async def play(agent: Agent[Any, Any], request: str, recorder: Recorder, id: str, options: Mapping[str, Any]) -> Any:
+async def play(
+    agent: Agent[Any, Any],
+    request: str,
+    recorder: Recorder,
+    id: str,
+    options: Mapping[str, Any],
+    earlier: Sequence[dict[str, Any]] = (),
+) -> Any:
     """The output of a run of the library's agent under its own loop, as plain data; `id` is the run's.
+
+    `earlier` are the stored messages that it is told first.
 
     Raises: what the library raises, BadInput when the agent cannot be recorded.
     """
@@ -112,7 +122,9 @@ async def play(agent: Agent[Any, Any], request: str, recorder: Recorder, id: str
     try:
         capability = Durability(name=agent.name or "agent").for_agent(agent)
         given = [*options.get("capabilities", ()), capability]
-        result = await agent.run(request, **{**options, "capabilities": given, "run_id": id})
+        history = messages_of(list(earlier)) or None
+        own = {"capabilities": given, "run_id": id, "message_history": history}
+        result = await agent.run(request, **{**options, **own})
     except UserError as error:
         raise BadInput(f"the agent {agent.name!r} cannot be run durably: {error}") from error
     finally:

@@ -203,11 +203,12 @@ class _Reader:
         if len(self._read) + len(new) > self.MOST:
             self._read.clear()
             new = history
-        self._read.update((id(m), (m, read)) for m, read in zip(new, _messages(new), strict=True))
+        self._read.update((id(m), (m, read)) for m, read in zip(new, messages_of(new), strict=True))
         return [self._read[id(message)][1] for message in history]
 
 
-def _messages(history: list[dict[str, Any]]) -> list[ModelMessage]:
+def messages_of(history: list[dict[str, Any]]) -> list[ModelMessage]:
+    """Stored messages as the library has them. Raises: BadInput for those that it cannot read."""
     from pydantic import ValidationError
     from pydantic_ai.messages import ModelMessagesTypeAdapter
 
