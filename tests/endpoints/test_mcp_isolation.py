@@ -174,3 +174,32 @@ async def modern(
 
 def text_of(result: Any) -> str:
     return "".join(block.text for block in result.content)
+
+
+async def test_a_conversation_goes_on_and_notes_stay_with_the_caller_that_has_them(bench: Workbench) -> None:
+    @tool(idempotent=True)
+    async def keep(text: str, ctx: ToolContext) -> str:
+        """Keep a note."""
+        return await ctx.remember(text)
+
+    @tool
+    async def found(ctx: ToolContext) -> list[str]:
+        """What was kept."""
+        return [note["text"] for note in await ctx.recall()]
+
+    bench.add(Agent("clerk", tools=[keep, found], model=models.scripted("First.", "Second.")))
+    door = await bench.publish(mcp=TOKENS)
+    said: dict[str, list[Any]] = {}
+
+    for caller in TOKENS:
+        async with connected(door.url, "auto", caller) as client:
+            if caller == "desktop":
+                await client.call_tool("keep", {"text": "milk"})
+            answers = [
+                await client.call_tool("ask_clerk", {"message": message, "conversation": "c"})
+                for message in ("Hello", "And then?")
+            ][: 2 if caller == "desktop" else 1]
+            notes = await client.call_tool("found", {})
+            said[caller] = [*(answer.structured_content["output"] for answer in answers), notes.structured_content]  # type: ignore[index]
+
+    assert said == {"desktop": ["First.", "Second.", {"result": ["milk"]}], "editor": ["First.", {"result": []}]}
