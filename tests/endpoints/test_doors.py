@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from workbench import Workbench
+from workbench.endpoints.front import listening
 from workbench.errors import BadInput, StoreError
 
 pytestmark = pytest.mark.usefixtures("echoing")
@@ -171,3 +172,8 @@ async def test_callers_come_from_the_environment_in_lower_case(
 
     assert door.callers == {"mcp": ["my_desktop"]}
     assert (await http.post(f"{door.url}/mcp", headers=BEARER)).json()["caller"] == "mcp:my_desktop"
+
+
+def test_a_listening_socket_names_its_protocol_so_that_answers_are_not_held_back() -> None:
+    with listening("127.0.0.1", 0) as bound:
+        assert bound.proto == socket.IPPROTO_TCP  # asyncio sets TCP_NODELAY only then
