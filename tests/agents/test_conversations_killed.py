@@ -1,5 +1,7 @@
 """Conversations over real deaths: what waits in line is at rest, however often its kernel dies."""
 
+# ruff: noqa: ASYNC220 - a test may wait for its children
+
 from __future__ import annotations
 
 import signal
