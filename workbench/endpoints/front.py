@@ -37,6 +37,7 @@ __all__ = ["Front", "listening"]
 THREAD = "door on port"
 BACKLOG = 512
 MOST_CONNECTIONS = 1024
+KEPT = 75  # seconds that an idle connection is kept: longer than clients do, so that none sends into one that closes
 GRACE = 1  # whole seconds that a response which does not end is waited for at a stop
 
 
@@ -88,6 +89,7 @@ class Front:
                 log_config=None,
                 lifespan="off",
                 timeout_graceful_shutdown=GRACE,
+                timeout_keep_alive=KEPT,
                 limit_concurrency=MOST_CONNECTIONS,
                 server_header=False,
                 loop="asyncio",
