@@ -132,19 +132,28 @@ class Activation:
     def replay(self, logged: Logged) -> None:
         """Deliver a message of the log that was not acknowledged."""
         if logged.call_id is not None:
+            if logged.seq <= self.cursor and self.store.result_now(self.key, logged.call_id) is not None:
+                return  # it was sent here as well, heard of sooner, and answered
             self.calls.digests[logged.call_id] = digest(decode(logged.message))
         self._arrive(Delivery(logged.seq, logged.message, logged.call_id, again=True))
         if self._peek is not None:
             self._peek(logged.message)
 
     def _arrive(self, delivery: Delivery) -> None:
-        """Queue a message by its number: what was posted elsewhere may be heard of before what was sent here."""
+        """Queue a message by its number: what was posted elsewhere may be heard of before what was sent here.
+
+        The same call, posted and sent at the same time, has one number and is queued once.
+        """
+        if self.in_hand is not None and self.in_hand.seq == delivery.seq:
+            return
         inbox = self.inbox
         if inbox is NOTHING:
             inbox = self.inbox = deque()
         at = len(inbox)
         while at and inbox[at - 1].seq > delivery.seq:
             at -= 1
+        if at and inbox[at - 1].seq == delivery.seq:
+            return
         inbox.insert(at, delivery)
         self._wake()
 
@@ -181,6 +190,8 @@ class Activation:
             return
         error = written.exception()
         if error is None:
+            if call_id is not None and call_id not in self.calls.digests:
+                return  # it was posted as well, heard of sooner, and answered
             self._arrive(Delivery(written.result(), text, call_id))
             if self._peek is not None:
                 self._peek(text)
@@ -234,9 +245,12 @@ class Activation:
         return await self._next_in_hand()
 
     async def _next_in_hand(self) -> Delivery:
-        delivery = self.inbox.popleft()
-        if delivery.again and delivery.records is None:
+        delivery = self.inbox[0]
+        if delivery.again and delivery.records is None:  # it stays in the inbox meanwhile, so that it is there once
             delivery.records = await self.store.steps(self.key, delivery.seq)
+            self.inbox.remove(delivery)
+        else:
+            self.inbox.popleft()
         recorded = delivery.records or ()
         choices = await choices_of(self.store, self.key, recorded) if recorded else None
         if choices is not None and choices.to_be_replaced:

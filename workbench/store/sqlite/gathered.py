@@ -30,17 +30,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Gathered", "Known"]
 
+MOVED = 1000
+"""Calls of a key that are remembered as moved: what is sent here at the same time is on its way for milliseconds."""
+
 
 class Known:
     """What is remembered of one key.
 
     `seen` is the data version at which it was true; `stored_wake` is the wake that its row has; `state` is its
-    committed state, or False until a commit needs it.
+    committed state, or False until a commit needs it. `moved` are the newest calls that were posted from elsewhere and
+    moved into its log, with their numbers: the same call, sent here at the same time, is logged once.
     """
 
     __slots__ = (
-        "cursor", "epoch", "id", "last_life", "last_message", "last_seq", "last_state", "last_work", "seen", "state",
-        "stored_wake", "wake",
+        "cursor", "epoch", "id", "last_life", "last_message", "last_seq", "last_state", "last_work", "moved", "seen",
+        "state", "stored_wake", "wake",
     )  # fmt: skip
 
     def __init__(self, row: tuple[int, int, int, int, int, int, int, float | None, int], seen: int) -> None:
@@ -49,6 +53,14 @@ class Known:
         self.stored_wake = self.wake
         self.seen = seen
         self.state: str | Literal[False] | None = False
+        self.moved: dict[str, int] | None = None
+
+    def move(self, call_id: str, seq: int) -> None:
+        """Remember a call that was moved into the log."""
+        moved = self.moved = self.moved or {}
+        moved[call_id] = seq
+        if len(moved) > MOVED:
+            del moved[next(iter(moved))]
 
 
 class Gathered:

@@ -97,6 +97,8 @@ def move(ledger: Ledger, key: str, known: Known) -> list[Logged]:
             continue
         message = unfold(ledger.connection, column)
         moved.append(Logged(ledger.log(known, known.epoch, message, call_id, None), message, call_id))
+        if call_id is not None:
+            known.move(call_id, moved[-1].seq)
         for record in finished(ledger, letter) if letter is not None else ():
             ledger.keep_step(key, known.epoch, moved[-1].seq, record)
     if posts:

@@ -131,7 +131,10 @@ class Ledger(Gathered):
         """Take in a row of `READ_KEY`; None when it is none of a key."""
         if not all(map(is_number, row[:7])) or not is_number(row[8]) or not (row[7] is None or is_instant(row[7])):
             return None
+        before = self._known.get(key)
         known = self._known[key] = Known(row, self.version)
+        if before is not None and before.epoch == known.epoch:
+            known.moved = before.moved
         return known
 
     def make(self, key: str) -> Known:
@@ -185,6 +188,7 @@ class Ledger(Gathered):
     def begin_life(self, known: Known) -> int:
         """Begin an epoch above all earlier ones of a key; gives the number of its row among the lives."""
         known.epoch += 1
+        known.moved = None
         known.last_life = self.next_id()
         self._touched[known.id] = known
         return known.last_life
@@ -203,6 +207,8 @@ class Ledger(Gathered):
             known = self.known(key)
         if known is None or known.epoch != epoch:
             return self.fenced(key, epoch, known)
+        if known.moved and call_id in known.moved:
+            return known.moved[call_id]
         return self.log(known, epoch, message, call_id, wake_at)
 
     def _put_step(self, write: Write) -> object:
