@@ -18,7 +18,6 @@ ATTACKS: dict[str, Callable[[Workbench], Any]] = {
     "a run by number": lambda bench: bench.runs[5],  # type: ignore[index]
     "a run by nothing": lambda bench: bench.runs[None],  # type: ignore[index]
     "a lookup of a number": lambda bench: bench.lookup(5),  # type: ignore[arg-type]
-    "a lookup of an agent": lambda bench: bench.lookup(AGENT),  # type: ignore[arg-type]
     "a lookup by a number": lambda bench: bench.lookup("agent:agent", id=5),
     "a spawn of a number": lambda bench: bench.spawn(5),  # type: ignore[arg-type]
 }

@@ -182,11 +182,13 @@ class RunRecord(Shown):
         return self._message()
 
     def _message(self) -> dict[str, Any]:
-        """The message that began the run; empty while nobody has it, or when its row was changed by hand."""
-        if self._first is None:
+        if self._first is not None:
+            return self._first[0]
+        try:
             text = self._runtime.store.message_now(self.key, FIRST)
-            return {} if text is None else read_message(text)
-        return self._first[0]
+        except StoreError:  # its row lost what it held, which hides no other run
+            return {}
+        return {} if text is None else read_message(text)
 
     @property
     def output(self) -> Any:
