@@ -127,6 +127,9 @@ async def test_a_durable_call_has_an_id_of_its_caller(bench: Workbench, link: Li
         await there.call("charge")
     assert await bench.lookup(order, id="A-1").call("charge", id="c-1") == 2
     assert there.details()["elsewhere"] == "the lab"
+    window = there.source().view()
+    assert (window["name"], window["status"], window["elsewhere"]) == ("order", "running", "the lab")
+    assert window["state"] == {"total": 0, "charges": 1}
 
 
 async def test_while_the_link_is_lost_the_state_stays_and_is_stale(bench: Workbench, wires: Wires, link: Link) -> None:
