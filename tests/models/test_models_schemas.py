@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -50,3 +52,13 @@ def test_a_reference_out_of_the_schema_is_followed_nowhere() -> None:
 def test_what_is_no_schema_is_refused(schema: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="the schema of the tool is no JSON schema"):
         check_schema(schema, "the tool")
+
+
+def test_the_first_check_loads_no_grammar_and_leaves_it_to_others() -> None:
+    words = """
+import sys
+from workbench.models.schemas import misfits
+assert misfits({"type": "integer"}, "x")
+assert "rfc3987_syntax" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", words], check=True, timeout=60)

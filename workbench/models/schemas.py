@@ -1,17 +1,22 @@
 """Schemas: what is wrong with a value by a JSON schema, in words that a model and a person can act on.
 
-The embassy of jsonschema, which is loaded at the first check. Knows nothing of where a schema came from.
+The embassy of jsonschema, which is loaded at the first check. An extra of it that some environments have takes seconds
+to load, which would hold the loop, and is left out. Knows nothing of where a schema came from.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from workbench.errors import BadInput
 
 __all__ = ["check_schema", "misfits"]
+
+GRAMMAR = "rfc3987_syntax"
 
 
 def misfits(schema: Mapping[str, Any], value: Any, name: str = "arguments") -> list[dict[str, str]]:
@@ -20,12 +25,11 @@ def misfits(schema: Mapping[str, Any], value: Any, name: str = "arguments") -> l
     Problems of the whole value are called `name`. A reference out of the schema is followed nowhere. Raises: BadInput
     when it cannot be checked because the schema is none.
     """
-    from jsonschema.validators import validator_for
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     check_schema(schema, name)
-    checker = validator_for(schema, default=_default())
+    checker = _checker_of(schema)
     try:
         validator = checker(schema, format_checker=checker.FORMAT_CHECKER, registry=Registry())
         found = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
@@ -38,19 +42,31 @@ def misfits(schema: Mapping[str, Any], value: Any, name: str = "arguments") -> l
 
 def check_schema(schema: Mapping[str, Any], name: str) -> None:
     """Raises: BadInput when `schema` is no JSON schema; `name` is what it is the schema of."""
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
-
+    checker = _checker_of(schema)
     try:
-        validator_for(schema, default=_default()).check_schema(schema)
-    except SchemaError as error:
+        checker.check_schema(schema)
+    except _jsonschema().SchemaError as error:
         raise BadInput(f"the schema of {name} is no JSON schema: {error.message}") from error
 
 
-def _default() -> Any:
-    from jsonschema import Draft202012Validator
+def _checker_of(schema: Mapping[str, Any]) -> Any:
+    """The checker for the dialect that a schema says it is in, else for that of 2020-12."""
+    library = _jsonschema()
+    return library.validators.validator_for(schema, default=library.Draft202012Validator)
 
-    return Draft202012Validator
+
+@cache
+def _jsonschema() -> Any:
+    """The library, loaded without the grammar of `iri`, a format that nobody here relies on."""
+    ours = "jsonschema" not in sys.modules and GRAMMAR not in sys.modules
+    if ours:
+        sys.modules[GRAMMAR] = None  # type: ignore[assignment]
+    try:
+        import jsonschema
+    finally:
+        if ours:
+            del sys.modules[GRAMMAR]
+    return jsonschema
 
 
 def _problems(error: Any, name: str) -> list[dict[str, str]]:
