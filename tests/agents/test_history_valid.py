@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from workbench import tool
 from workbench.errors import AlreadyDecided
-from workbench.models.library import _messages
+from workbench.models.library import messages_of
 from workbench.models.script import call, raw_call
 
 TOOLS = ("add", "boom", "ask", "missing")
@@ -54,7 +54,7 @@ def assert_valid(history: list[dict[str, Any]]) -> None:
         assert len(set(waiting)) == len(waiting)
         json.dumps(parts, allow_nan=False).encode()
     assert history[-1]["json"]["kind"] == "request"
-    assert len(_messages(history)) == len(history)
+    assert len(messages_of(history)) == len(history)
 
 
 def on_a_bench(story: Any) -> None:
