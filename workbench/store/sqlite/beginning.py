@@ -44,6 +44,7 @@ def begin(key: str, definition: str, args: str, member: Member, *, force: bool, 
         if host is not None:
             return Begun(definition, args, host)
         if force:
+            ledger.settle()  # the life that it was taken from is marked by now
             life = ledger.sql(LAST_LIFE, (known.last_life,)).fetchone() or NO_LIFE
         version, snapshot = _state(ledger, known, ahead)
         before = Loaded(0, snapshot, version)
