@@ -50,6 +50,7 @@ async def test_a_bench_is_served_to_the_callers_of_the_environment(tmp_path: Pat
                 card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
             child.send_signal(signal.SIGTERM)
             rest = [json.loads(line)["event"] for line in (await child.stdout.read()).splitlines()]
+            await child.wait()
     finally:
         if child.returncode is None:
             child.kill()
