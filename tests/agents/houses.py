@@ -73,6 +73,29 @@ def ears(agent: Agent) -> Ears:
     return agent.model
 
 
+class Worker:
+    """An async tool that is at work until it is let go, and says how it ended."""
+
+    def __init__(self, **policy: Any) -> None:
+        self.log: list[str] = []
+        self.go = asyncio.Event()
+        self.tool = tool(name="work", **policy)(self._work)
+
+    async def _work(self) -> str:
+        self.log.append("began")
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.log.append("cancelled")
+            raise
+        self.log.append("done")
+        return "worked"
+
+    def agent(self, name: str = "writer") -> Agent:
+        """An agent that works once and says so."""
+        return Agent(name, tools=[self.tool], model=Ears(call("work"), "Worked."))
+
+
 class Desk:
     """A tool that needs a person, and the calls that really ran."""
 

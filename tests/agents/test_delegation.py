@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from houses import Desk, Ears, House, calls, ears, until
+from houses import Desk, Ears, House, Worker, calls, ears, until
 
 from workbench import Agent, ToolContext, tool
 from workbench.agents.context import Principal
@@ -22,29 +22,6 @@ def asks(name: str, *messages: str, tools: Any = (), **options: Any) -> Agent:
 
 def writer(*turns: Any, **options: Any) -> Agent:
     return Agent("writer", model=Ears(*(turns or ("A draft.",))), **options)
-
-
-class Worker:
-    """An async tool that is at work until it is let go, and says how it ended."""
-
-    def __init__(self, **policy: Any) -> None:
-        self.log: list[str] = []
-        self.go = asyncio.Event()
-        self.tool = tool(name="work", **policy)(self._work)
-
-    async def _work(self) -> str:
-        self.log.append("began")
-        try:
-            await self.go.wait()
-        except asyncio.CancelledError:
-            self.log.append("ended")
-            raise
-        self.log.append("done")
-        return "worked"
-
-    def agent(self, name: str = "writer") -> Agent:
-        """An agent that works once and says so."""
-        return Agent(name, tools=[self.tool], model=Ears(call("work"), "Worked."))
 
 
 def messages(run: Any) -> list[Any]:
@@ -147,7 +124,7 @@ async def test_a_cancel_reaches_every_child_before_it_returns(house: House) -> N
 
     assert await run.cancel("ana") == "cancelled"
 
-    assert [worker.log for worker in workers] == [["began", "ended"], ["began", "ended"]]
+    assert [worker.log for worker in workers] == [["began", "cancelled"], ["began", "cancelled"]]
     assert {each.id: (each.status, each.state["cancelled_by"]) for each in bench.runs} == {
         "r1": ("cancelled", "ana"),
         "r1/t1.0": ("cancelled", "ana"),
@@ -157,7 +134,7 @@ async def test_a_cancel_reaches_every_child_before_it_returns(house: House) -> N
     for worker in workers:
         worker.go.set()
     await house.clock.advance(100)
-    assert [worker.log for worker in workers] == [["began", "ended"], ["began", "ended"]]
+    assert [worker.log for worker in workers] == [["began", "cancelled"], ["began", "cancelled"]]
 
 
 async def test_a_cancel_closes_what_the_children_ask(house: House) -> None:
@@ -183,7 +160,7 @@ async def test_a_cancelled_run_that_was_killed_cancels_its_children_too(house: H
 
     assert await run.cancel("ana") == "cancelled"
 
-    assert (bench.runs["r1/t1.0"].status, worker.log) == ("cancelled", ["began", "ended"])
+    assert (bench.runs["r1/t1.0"].status, worker.log) == ("cancelled", ["began", "cancelled"])
 
 
 async def test_a_kill_takes_the_children_along_and_recover_brings_them_back(house: House) -> None:
@@ -199,11 +176,11 @@ async def test_a_kill_takes_the_children_along_and_recover_brings_them_back(hous
     worker.go.set()
     await house.clock.advance(100)
     assert (run.alive, nested.alive, nested.view()["killed_by"]) == (False, False, "ana")
-    assert worker.log == ["began", "ended"]
+    assert worker.log == ["began", "cancelled"]
 
     await run.recover()
     assert await run == "All done."
-    assert (nested.output, worker.log) == ("Worked.", ["began", "ended", "began", "done"])
+    assert (nested.output, worker.log) == ("Worked.", ["began", "cancelled", "began", "done"])
     assert (len(ears(boss).requests), len(ears(child).requests)) == (2, 2)
 
 
@@ -218,7 +195,7 @@ async def test_a_child_that_is_killed_alone_is_waited_for_until_it_is_recovered(
     await nested.kill()
     worker.go.set()
     await house.clock.advance(100)
-    assert (run.alive, run.status, nested.alive, worker.log) == (True, "running", False, ["began", "ended"])
+    assert (run.alive, run.status, nested.alive, worker.log) == (True, "running", False, ["began", "cancelled"])
 
     await nested.recover()
     assert await run == "All done."
@@ -271,7 +248,7 @@ async def test_a_tool_that_gives_up_waiting_ends_the_child(house: House) -> None
 
     assert [row["error"] and row["error"]["type"] for row in calls(run)] == ["TimeoutError", None]
     assert ears(boss).told[0].content == "cancelled"
-    assert worker.log in ([], ["began", "ended"])  # a slow disk may be slower than the tool's patience
+    assert worker.log in ([], ["began", "cancelled"])  # a slow disk may be slower than the tool's patience
     assert bench.runs["r1/t1.0"].state["cancelled_by"] == "boss"
 
 
@@ -412,7 +389,7 @@ async def test_a_kill_from_another_host_takes_the_children_along(house: House) -
     await there.kill("r1", by="ana")
 
     await until(lambda: not here.runs["r1/t1.0"].alive)
-    assert (run.alive, here.runs["r1/t1.0"].view()["killed_by"], worker.log) == (False, "ana", ["began", "ended"])
+    assert (run.alive, here.runs["r1/t1.0"].view()["killed_by"], worker.log) == (False, "ana", ["began", "cancelled"])
     worker.go.set()
     await run.recover()
     assert await run == "All done."

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
-from houses import Desk, Ears, House, calls, ears, until
+from houses import Desk, Ears, House, Worker, calls, ears, until
 
 from workbench import Agent, ToolContext, tool
 from workbench.errors import BadInput
@@ -49,19 +48,11 @@ async def test_the_next_agent_sees_the_message_and_nothing_else(house: House) ->
 
 
 async def test_the_panel_shows_who_has_the_run(house: House) -> None:
-    begun, go = asyncio.Event(), asyncio.Event()
-
-    @tool(idempotent=True)
-    async def work() -> str:
-        """Work until it is let go."""
-        begun.set()
-        await go.wait()
-        return "worked"
-
-    agent = hands_over(reviewer(call("work"), "Reviewed.", tools=[work]))
+    slow = Worker(idempotent=True)
+    agent = hands_over(reviewer(call("work"), "Reviewed.", tools=[slow.tool]))
     bench = await house.open(agent)
     run = bench.run(agent, "Write a post.", id="r1")
-    await begun.wait()
+    await until(lambda: slow.log)
 
     assert (run.view()["agent"], run.view()["holder"], speakers(run)) == (
         "writer",
@@ -71,7 +62,7 @@ async def test_the_panel_shows_who_has_the_run(house: House) -> None:
     assert calls(run)[0]["result"] == "reviewer takes over"
     await run.kill()
     assert run.view()["holder"] == "reviewer"
-    go.set()
+    slow.go.set()
     await run.recover()
     assert await run == "Reviewed."
     assert [len(ears(each).requests) for each in (agent, bench.agents["reviewer"])] == [1, 2]

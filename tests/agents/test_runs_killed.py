@@ -7,30 +7,11 @@ import threading
 from typing import Any
 
 import pytest
-from houses import Desk, House, calls, clerk, ears, until
+from houses import Desk, House, Worker, calls, clerk, ears, until
 
 from workbench import ToolContext, tool
 from workbench.errors import AlreadyDecided, RunCancelled, RunError, RunInterrupted
 from workbench.models.script import call
-
-
-class Worker:
-    """An async tool that is at work until it is let go, and says how it ended."""
-
-    def __init__(self, **policy: Any) -> None:
-        self.log: list[str] = []
-        self.go = asyncio.Event()
-        self.tool = tool(name="work", **policy)(self._work)
-
-    async def _work(self) -> str:
-        self.log.append("began")
-        try:
-            await self.go.wait()
-        except asyncio.CancelledError:
-            self.log.append("cancelled")
-            raise
-        self.log.append("done")
-        return "worked"
 
 
 async def at_work(house: House, worker: Worker) -> tuple[Any, Any, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
-from houses import Ears, House, calls, ears, steps_done, until
+from houses import Ears, House, Worker, calls, ears, steps_done, until
 
 from workbench import Agent, ToolContext, tool
 from workbench.errors import BadInput
@@ -75,25 +74,17 @@ async def test_an_undeclared_transition_is_told_with_both_and_asks_nobody(house:
 
 
 async def test_a_stage_is_kept_over_a_kill(house: House) -> None:
-    begun, go = asyncio.Event(), asyncio.Event()
-
-    @tool(idempotent=True)
-    async def work() -> str:
-        """Work until it is let go."""
-        begun.set()
-        await go.wait()
-        return "worked"
-
-    writer = worker("writer", work, turns=(call("work"), "Written."))
+    slow = Worker(idempotent=True)
+    writer = worker("writer", slow.tool, turns=(call("work"), "Written."))
     team = [worker("researcher").as_tool(stage="researching"), writer.as_tool(stage="writing")]
     turns = ask("researcher"), ask("writer"), call("move_to", stage="reviewing"), "Published."
     agent = Agent("supervisor", tools=team, stages=STAGES, model=Ears(*turns))
     bench = await house.open(agent)
     run = bench.run(agent, "A post.", id="r1")
-    await begun.wait()
+    await until(lambda: slow.log)
     await run.kill()
     assert (run.view()["stages"] or {})["path"] == ["researching", "writing"]
-    go.set()
+    slow.go.set()
 
     await run.recover()
 

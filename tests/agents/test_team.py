@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from houses import Ears, House, until
+from houses import Ears, House, Worker, until
 
 from workbench import Agent, ToolContext, tool
 from workbench.models.script import call
@@ -161,21 +161,13 @@ async def test_a_killed_team_says_so_and_a_team_without_code_is_drawn_all_the_sa
 
 
 async def test_what_happens_far_below_reaches_who_looks_at_the_top(room: House) -> None:
-    begun, go = asyncio.Event(), asyncio.Event()
-
-    @tool(idempotent=True)
-    async def work() -> str:
-        """Work until it is let go."""
-        begun.set()
-        await go.wait()
-        return "worked"
-
-    deep = Agent("deep", tools=[work], model=Ears(call("work"), "Done."))
+    slow = Worker(idempotent=True)
+    deep = Agent("deep", tools=[slow.tool], model=Ears(call("work"), "Done."))
     middle = Agent("middle", tools=[deep], model=Ears(call("ask_deep", message="Go."), "Done."))
     agent = Agent("top", tools=[middle], model=Ears(call("ask_middle", message="Go."), "Done."))
     bench = await room.open(agent)
     run = bench.run(agent, "Go", id="r1")
-    await begun.wait()
+    await until(lambda: slow.log)
     heard: list[int] = []
     stop = run.team.subscribe(lambda: heard.append(1))
     await asyncio.sleep(0.05)
@@ -186,5 +178,5 @@ async def test_what_happens_far_below_reaches_who_looks_at_the_top(room: House) 
 
     assert [node["id"] for node in run.team.view()["nodes"] if node["active"]] == ["top/middle/deep"]
     stop()
-    go.set()
+    slow.go.set()
     assert await run == "Done."
