@@ -18,7 +18,7 @@ from workbench.agents.direct import direct, words_of
 from workbench.agents.inquiry import ASKS
 from workbench.agents.questions import INPUT_REQUIRED, asked_through
 from workbench.durable.requests import PENDING
-from workbench.errors import NoCode
+from workbench.errors import BadInput, NoCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -158,7 +158,7 @@ class Errands:
 
     async def runs(self, caller: Caller) -> list[Standing]:
         """The caller's runs, the newest first."""
-        mine = [run for run in self._bench.runs if self._is_of(run, caller) and run.parent is None]
+        mine = [run for run in self._bench.runs if caller.principal.may_see(run.principal) and run.parent is None]
         return [self._standing(run) for run in reversed(mine)]
 
     async def journal(self, caller: Caller, id: str) -> list[dict[str, Any]]:
@@ -204,12 +204,10 @@ class Errands:
         return None
 
     def _own(self, caller: Caller, id: str) -> Run:
-        if id in self._bench.runs and self._is_of(run := self._bench.runs[id], caller):
-            return run
-        raise NoCode(f"no run {id!r}", name=id)
-
-    def _is_of(self, run: Run, caller: Caller) -> bool:
-        return run.principal == caller.principal
+        try:
+            return self._bench.runs.get(id, principal=caller.principal)
+        except (NoCode, BadInput):
+            raise NoCode(f"no run {id!r}", name=id) from None
 
     def _standing(self, run: Run) -> Standing:
         state = run.state
