@@ -19,6 +19,7 @@ from workbench import errors
 from workbench.endpoints.wire_frames import packed, unpacked
 from workbench.errors import BadInput, LinkError, ProcessEnded, WorkbenchError
 from workbench.patch import apply
+from workbench.plain import decode
 from workbench.process.handle import ENDED, Handle
 
 if TYPE_CHECKING:
@@ -173,11 +174,12 @@ class RemoteHandle(Handle):
             return False
         try:
             self._raw = apply(self._raw, patch)
-            unpacked(self._raw)
+            text = json.dumps(self._raw, ensure_ascii=False, separators=(",", ":"))
+            decode(text)
         except BadInput:
             return False
         self._whole = True
-        self.states.publish(json.dumps(self._raw, ensure_ascii=False, separators=(",", ":")))
+        self.states.publish(text)
         return True
 
     def _end(self, status: str) -> None:
