@@ -22,7 +22,7 @@ import json
 import typing
 import uuid
 import zoneinfo
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ from workbench.errors import BadInput, NotPlain
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["DEPTH", "PLAIN", "SIZE", "Shape", "canonical", "decode", "digest", "encode", "shape_of"]
+__all__ = ["DEPTH", "PLAIN", "SIZE", "Shape", "canonical", "decode", "digest", "encode", "is_deeper", "shape_of"]
 
 DEPTH = 200
 SIZE = 64 * 1024 * 1024
@@ -99,6 +99,22 @@ def _read(text: str) -> Any:
     except StopIteration:
         return json.loads(text)
     return value if end == len(text) else json.loads(text)
+
+
+def is_deeper(value: object, levels: int) -> bool:
+    """Whether parsed JSON is nested deeper than `levels`; tells it without recursion."""
+    level = [value]
+    for _ in range(levels):
+        level = [inner for one in level for inner in _inside(one)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def digest(value: object) -> str:

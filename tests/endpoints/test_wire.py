@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from workbench import Call, Workbench, durable, process
 from workbench.endpoints import Wire, connect
+from workbench.endpoints.bucket import Bucket
 from workbench.endpoints.wire_frames import from_client, from_host, packed, text_of, unpacked
-from workbench.endpoints.wire_host import Bucket, Host
+from workbench.endpoints.wire_host import Host
 from workbench.endpoints.wire_link import Link
 from workbench.endpoints.wire_network import Wires
 from workbench.errors import BadInput, CallRefused, LinkError, NotPlain, ProcessEnded

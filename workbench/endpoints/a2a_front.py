@@ -22,6 +22,9 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from workbench.endpoints.app import replayed
+from workbench.plain import is_deeper
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -55,7 +58,7 @@ class Front:
             return await self._list(scope, receive, send, body)
         if body is not None and body.get("method") in STREAMED:
             send = _with_its_end(send)
-        return await self._app(scope, _replayed(raw, receive), send)
+        return await self._app(scope, replayed(raw, receive), send)
 
     async def _list(self, scope: Scope, receive: Receive, send: Send, body: dict[str, Any]) -> None:
         """Ask for a list in 1.0, and tell it in 0.3."""
@@ -67,7 +70,7 @@ class Front:
         async def kept(message: Message) -> None:
             answer.extend(message.get("body", b""))
 
-        await self._app(inner, _replayed(asked, receive), kept)
+        await self._app(inner, replayed(asked, receive), kept)
         told = json.loads(bytes(answer))
         if "result" in told:
             told["result"]["tasks"] = [_as_of_old(task) for task in told["result"].get("tasks", [])]
@@ -106,7 +109,7 @@ def _read(raw: bytes) -> tuple[dict[str, Any] | None, JSONResponse | None]:
     """The body as an object, None for what the endpoint itself refuses; or the refusal."""
     try:
         body = json.loads(raw)
-        deep = _is_deep(body)
+        deep = is_deeper(body, DEEPEST)
     except ValueError:
         return None, None
     except RecursionError:
@@ -132,31 +135,5 @@ def _read(raw: bytes) -> tuple[dict[str, Any] | None, JSONResponse | None]:
     return body, None
 
 
-def _is_deep(body: Any) -> bool:
-    """Whether a value is nested deeper than anybody means."""
-    level = [body]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for one in level
-            if type(one) in (dict, list)
-            for inner in (one.values() if type(one) is dict else one)
-        ]
-        if not level:
-            return False
-    return True
-
-
 def _refusal(id: Any, code: int, words: str) -> JSONResponse:
     return JSONResponse({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": words}})
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    first: Message | None = {"type": "http.request", "body": body, "more_body": False}
-
-    async def next_message() -> Message:
-        nonlocal first
-        message, first = first, None
-        return await receive() if message is None else message
-
-    return next_message

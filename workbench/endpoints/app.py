@@ -25,6 +25,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.websockets import WebSocketClose
 
+from workbench.endpoints.bucket import Bucket
 from workbench.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from workbench.endpoints.callers import Caller, Callers
     from workbench.endpoints.service import Service
 
-__all__ = ["App", "Drain", "names_of"]
+__all__ = ["App", "Drain", "names_of", "replayed"]
 
 HEALTH = "/health"
 OPENING = "workbench.opening"  # the key of a scope under which the drain knows it
@@ -148,18 +149,13 @@ class Allowance:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._in_flight = 0
-        self._left = float(limits.burst)
-        self._at = time.monotonic()
+        self._bucket = Bucket(limits.rate, limits.burst, limits.burst, time.monotonic())
 
     def take(self) -> Response | None:
         """Take one request; gives the refusal when there is none to take."""
-        now = time.monotonic()
-        self._left = min(self._limits.burst, self._left + (now - self._at) * self._limits.rate)
-        self._at = now
-        if self._in_flight >= self._limits.in_flight or self._left < 1:
+        if self._in_flight >= self._limits.in_flight or not self._bucket.take(time.monotonic()):
             return PlainTextResponse("Too many requests", 429, {"Retry-After": "1"})
         self._in_flight += 1
-        self._left -= 1
         return None
 
     def give_back(self) -> None:
@@ -240,14 +236,7 @@ class Bounded:
         if body is None:
             refusal = PlainTextResponse("Request body too large", 413, {"Connection": "close"})
             return await refusal(scope, receive, send)
-        first: Message | None = {"type": "http.request", "body": bytes(body), "more_body": False}
-
-        async def replayed() -> Message:
-            nonlocal first
-            message, first = first, None
-            return await receive() if message is None else message
-
-        return await self._app(scope, replayed, send)
+        return await self._app(scope, replayed(bytes(body), receive), send)
 
     async def _read(self, receive: Receive) -> bytes | None:
         """The body; None for one that is too large, read on for a while, for who still sends hears no refusal."""
@@ -262,6 +251,18 @@ class Bounded:
                 body += part
             more = message.get("more_body", False)
         return bytes(body) if size <= self._most else None
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Receives a body that was read, whole, and then what still comes."""
+    first: Message | None = {"type": "http.request", "body": body, "more_body": False}
+
+    async def next_message() -> Message:
+        nonlocal first
+        message, first = first, None
+        return await receive() if message is None else message
+
+    return next_message
 
 
 async def _ended(scope: Scope, send: Send, started: bool) -> None:

@@ -18,13 +18,14 @@ from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from workbench.endpoints.wire_frames import REVISION
-from workbench.endpoints.wire_host import Bucket, Host, Session
+from workbench.endpoints.wire_host import Host, Session, lookups
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from starlette.types import Receive, Scope, Send
 
+    from workbench.endpoints.bucket import Bucket
     from workbench.endpoints.callers import Caller
     from workbench.endpoints.service import Reception
     from workbench.endpoints.wire_host import Admit
@@ -122,7 +123,7 @@ class WireService:
         await socket.accept()
         self._reception.record(caller, "wire")
         outbox = _Outbox()
-        bucket = self._buckets.setdefault(str(caller), Bucket())
+        bucket = self._buckets.setdefault(str(caller), lookups())
         front = asyncio.get_running_loop()
 
         async def send(text: str) -> None:

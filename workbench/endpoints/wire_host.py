@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.endpoints.bucket import Bucket
 from workbench.endpoints.wire_frames import REVISION, from_client, packed, text_of, unpacked
 from workbench.errors import BadInput, WorkbenchError
 from workbench.patch import diff
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from workbench.agents.context import Principal
     from workbench.process.handle import Handle
 
-__all__ = ["Bucket", "Host", "Scope", "Session"]
+__all__ = ["Host", "Scope", "Session", "lookups"]
 
 Scope = Callable[["Principal", str, dict[str, Any]], "tuple[str, dict[str, Any]] | None"]
 """Says what a caller reaches by a name and arguments: a name and arguments, or None for nothing."""
@@ -42,23 +43,9 @@ Lookup = Callable[[str, dict[str, Any]], "Handle"]
 log = logging.getLogger("workbench")
 
 
-@dataclass(slots=True)
-class Bucket:
-    """Lookups that a caller may still make: `burst` at once, `rate` a second in the long run."""
-
-    rate: float = 10.0
-    burst: float = 500.0
-    left: float = 500.0
-    at: float = 0.0
-
-    def take(self, now: float) -> bool:
-        """Take one, at an instant of a clock that never jumps; False when there is none."""
-        self.left = min(self.burst, self.left + max(0.0, now - self.at) * self.rate)
-        self.at = now
-        if self.left < 1:
-            return False
-        self.left -= 1
-        return True
+def lookups() -> Bucket:
+    """The lookups that a caller may make: 500 at once, 10 a second in the long run."""
+    return Bucket(rate=10.0, burst=500.0, left=500.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from workbench.agents.context import Principal
-from workbench.endpoints.wire_host import Bucket, Host, Session
+from workbench.endpoints.wire_host import Host, Session, lookups
 from workbench.errors import LinkError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Wires:
         self.up.set()
         self._host = host
         self._principal = principal or Principal("tester", "wire")
-        self._bucket = Bucket()
+        self._bucket = lookups()
         self._down = False
         self._open: set[_Channel] = set()
 

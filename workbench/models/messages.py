@@ -22,6 +22,8 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Any, Literal
 
+from workbench.plain import is_deeper
+
 __all__ = [
     "FORMAT",
     "Call",
@@ -241,12 +243,7 @@ def _kind_of(value: Any) -> str:
 
 def _unfit(args: dict[str, Any]) -> str | None:
     """Why parsed arguments still cannot be kept and sent back, or None."""
-    level: list[Any] = [args]
-    for _ in range(DEEPEST):
-        level = [item for value in level for item in _inside(value)]
-        if not level:
-            break
-    else:
+    if is_deeper(args, DEEPEST):
         return f"the arguments are nested more than {DEEPEST} deep"
     try:
         json.dumps(args, ensure_ascii=False, allow_nan=False).encode()
@@ -255,9 +252,3 @@ def _unfit(args: dict[str, Any]) -> str | None:
     except ValueError:
         return "the arguments hold a number that is no JSON value"
     return None
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
