@@ -3,10 +3,10 @@
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { useState } from "preact/hooks";
 import type { Connection } from "../model";
-import type { Action, BudgetView, NowLine, Tone } from "../types";
+import type { Action, BudgetView, NowLine, Tone, Usage } from "../types";
 import { ActionButton, Button, type Commands, Outcomes, useCommands } from "./buttons";
 import { Drawing, Shape } from "./shapes";
-import { clock } from "./words";
+import { clock, count, spent, tokens } from "./words";
 
 /** The one action that the view carries out itself. */
 export const SHOW = "Show approval";
@@ -89,6 +89,23 @@ export function Fact(props: { label: string; width?: number; children: Component
       <dt>{props.label}</dt>
       <dd>{props.children}</dd>
     </div>
+  );
+}
+
+/** What models were asked for: calls, tokens, cost. */
+export function UsageFacts({ usage }: { usage: Usage }): JSX.Element {
+  return (
+    <>
+      <Fact label="Model calls" width={84}>
+        {count(usage.model_calls)}
+      </Fact>
+      <Fact label="Tokens" width={152}>
+        {tokens(usage)}
+      </Fact>
+      <Fact label="Cost" width={84}>
+        {spent(usage)}
+      </Fact>
+    </>
   );
 }
 

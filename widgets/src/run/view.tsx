@@ -4,13 +4,13 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Connection } from "../model";
 import { Button } from "../parts/buttons";
-import { Budget, Fact, Footer, footerActions, Header, lineFor, Now, SHOW } from "../parts/frame";
+import { Budget, Fact, Footer, footerActions, Header, lineFor, Now, SHOW, UsageFacts } from "../parts/frame";
 import { KeyList, useKeys } from "../parts/keys";
 import { useConnection, useFolds, useSecond } from "../parts/live";
 import { Said } from "../parts/said";
 import { Drawing, Status } from "../parts/shapes";
 import { Stages } from "../parts/stages";
-import { capital, clock, count, elapsed, plural, spent, tokens, visible } from "../parts/words";
+import { capital, clock, count, elapsed, plural, visible } from "../parts/words";
 import type { Action, RunView } from "../types";
 import { Recovery } from "./recovery";
 import { Timeline } from "./timeline";
@@ -143,15 +143,7 @@ function Facts({ view, until }: { view: RunView; until: number }): JSX.Element {
         {elapsed(until - view.began_at)}
       </Fact>
       {view.holder !== undefined && view.holder !== view.agent && <Fact label="Now with">{visible(view.holder)}</Fact>}
-      <Fact label="Model calls" width={84}>
-        {count(usage.model_calls)}
-      </Fact>
-      <Fact label="Tokens" width={152}>
-        {tokens(usage)}
-      </Fact>
-      <Fact label="Cost" width={84}>
-        {spent(usage)}
-      </Fact>
+      <UsageFacts usage={usage} />
       {view.fork !== undefined && (
         <Fact label="Forked from">
           <span class="wb-code">{view.fork.of}</span> before {view.fork.before}, {plural(view.fork.saved.turns, "turn")} shared

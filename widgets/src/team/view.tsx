@@ -7,13 +7,13 @@ import { type Axis, makeAxis } from "../parts/axis";
 import { Lane } from "../parts/bars";
 import { Button } from "../parts/buttons";
 import { Card } from "../parts/card";
-import { Budget, Fact, Footer, Header, lineFor, Now, SHOW } from "../parts/frame";
+import { Budget, Fact, Footer, Header, lineFor, Now, SHOW, UsageFacts } from "../parts/frame";
 import { KeyList, useKeys } from "../parts/keys";
 import { useConnection, useSecond } from "../parts/live";
 import { Said } from "../parts/said";
 import { Drawing, Status } from "../parts/shapes";
 import { Stages } from "../parts/stages";
-import { capital, cost, count, elapsed, plural, spent, tokens, visible } from "../parts/words";
+import { capital, cost, count, elapsed, plural, visible } from "../parts/words";
 import type { TeamRow, TeamView } from "../types";
 import { Graph } from "./graph";
 
@@ -105,15 +105,7 @@ function Facts({ view, until }: { view: TeamView; until: number }): JSX.Element 
       <Fact label="Agents" width={96}>
         {count(view.agents)}, {count(view.active)} active
       </Fact>
-      <Fact label="Model calls" width={84}>
-        {count(usage.model_calls)}
-      </Fact>
-      <Fact label="Tokens" width={152}>
-        {tokens(usage)}
-      </Fact>
-      <Fact label="Cost" width={84}>
-        {spent(usage)}
-      </Fact>
+      <UsageFacts usage={usage} />
       {budget !== null && (
         <Fact label="Budget of the whole team">
           <Budget {...budget} />
