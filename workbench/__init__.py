@@ -13,6 +13,7 @@ from workbench.door import publish_with
 from workbench.durable.definition import durable
 from workbench.errors import BadInput
 from workbench.events import show_with
+from workbench.lazy import lazily
 from workbench.process.definition import process
 
 if TYPE_CHECKING:
@@ -79,13 +80,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOMES, __all__)
 
 
 def __dir__() -> list[str]:

@@ -6,8 +6,9 @@ they are imported.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from workbench.lazy import lazily
 
 if TYPE_CHECKING:
     from workbench.process.channel import Channel
@@ -37,7 +38,4 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"workbench.testing has no {name!r}; it has {', '.join(sorted(_HOMES))}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazily(__name__, _HOMES, __all__)
