@@ -319,9 +319,10 @@ async def test_a_cancelled_parent_is_awaited_as_cancelled(room: House) -> None:
 async def test_a_child_that_another_host_takes_is_waited_for_all_the_same(house: House) -> None:
     desk = Desk()
     boss = asks("ask_clerk", "Cancel it.", tools=[desk.agent()])
-    here, there = await house.open(boss), await house.open(boss)
+    here = await house.open(boss)
     run = here.run(boss, "Cancel A-1002", id="r1")
     asked = await run.approval()
+    there = await house.open(boss)
     moved = there.runs["r1/t1.0"]
 
     moved.process.take()
@@ -337,9 +338,10 @@ async def test_a_child_that_another_host_takes_is_waited_for_all_the_same(house:
 async def test_a_cancel_reaches_a_child_on_another_host(house: House) -> None:
     desk = Desk()
     boss = asks("ask_clerk", "Cancel it.", tools=[desk.agent()])
-    here, there = await house.open(boss), await house.open(boss)
+    here = await house.open(boss)
     run = here.run(boss, "Cancel A-1002", id="r1")
     await run.approval()
+    there = await house.open(boss)
     moved = there.runs["r1/t1.0"]
     moved.process.take()
     await until(lambda: moved.process.activation is not None and here.runs["r1/t1.0"].owner is not None)
@@ -382,9 +384,10 @@ async def test_a_call_waits_only_once_all_that_it_has_out_do(room: House) -> Non
 async def test_a_kill_from_another_host_takes_the_children_along(house: House) -> None:
     worker = Worker(idempotent=True)
     boss = asks("ask_writer", "Work.", tools=[worker.agent()])
-    here, there = await house.open(boss), await house.open(boss)
+    here = await house.open(boss)
     run = here.run(boss, "Work.", id="r1")
     await until(lambda: worker.log)
+    there = await house.open(boss)
 
     await there.kill("r1", by="ana")
 
