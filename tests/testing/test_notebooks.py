@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import nbformat
@@ -113,6 +114,19 @@ async def test_what_a_task_prints_later_stays_with_its_cell(tmp_path: Path) -> N
 
         assert nb.output(tag="start") == "started\nsaid later"
         assert nb.output(tag="other") == "1"
+
+
+async def test_what_no_message_tells_is_waited_for_too(tmp_path: Path) -> None:
+    start = """
+        import pathlib, threading
+        threading.Timer(0.5, lambda: pathlib.Path("done").touch()).start()
+    """
+    async with Notebook(book(start=start), cwd=tmp_path) as nb:
+        await nb.run("start")
+        began = time.monotonic()
+        await nb.until((tmp_path / "done").exists, "the file", timeout=30)
+
+        assert time.monotonic() - began < 15
 
 
 async def test_what_an_earlier_run_of_a_cell_still_prints_is_not_shown(tmp_path: Path) -> None:

@@ -165,9 +165,12 @@ class Notebook:
         await self._open()
 
     async def until(self, condition: Callable[[], T], what: str, *, timeout: float | None = None) -> T:
-        """Wait until `condition()` holds, asking at all that the kernel publishes. Raises: TookTooLong with `what`."""
+        """Wait until `condition()` holds, for at most `timeout` seconds. Raises: TookTooLong with `what`.
+
+        It is asked at all that the kernel publishes and twenty times a second beside, since it may be of a file.
+        """
         seconds = self.timeout if timeout is None else timeout
-        if not (found := await self._screen.wait(condition, seconds)):
+        if not (found := await self._screen.wait(condition, seconds, every=0.05)):
             raise self._too_long(what, seconds)
         return found
 

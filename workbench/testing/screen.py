@@ -3,7 +3,7 @@
 - An output goes into the cell that caused it, also when that cell ended long ago; what an earlier run of a cell still
   says goes nowhere.
 - An update of a display changes it wherever it stands.
-- Whoever waits asks again at every message, so nothing is polled.
+- Whoever waits asks again at every message; only what no message tells, such as a file, is looked at from time to time.
 
 Knows nothing of clicks and kernels; the embassy of nbclient, which turns messages into outputs.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -95,12 +96,16 @@ class Screen:
         news, self._news = self._news, asyncio.Event()
         news.set()
 
-    async def wait(self, condition: Callable[[], T], seconds: float) -> T:
-        """What `condition()` gives once it holds, or what it gives when the time is up."""
+    async def wait(self, condition: Callable[[], T], seconds: float, *, every: float | None = None) -> T:
+        """What `condition()` gives once it holds, or what it gives when the time is up.
+
+        It is asked at all that the kernel publishes, and each `every` seconds if it is of what no message tells.
+        """
         try:
             async with asyncio.timeout(seconds):
                 while not (found := condition()):
-                    await self._news.wait()
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._news.wait(), every)
                 return found
         except TimeoutError:
             return condition()
