@@ -119,6 +119,8 @@ class Connection:
         self._lost.set()
         self._wanted.set()
         if self._owner is not None and not self._owner.done():
+            if not self.connected:
+                self._owner.cancel()  # it may wait long for a server that does not answer
             await asyncio.wait([self._owner])
         self._drop()
         self.place.close()
