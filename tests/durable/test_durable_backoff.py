@@ -111,10 +111,10 @@ async def test_a_death_is_backed_off_too(place: Place) -> None:
 
 async def test_attempts_older_than_the_window_are_forgotten(place: Place) -> None:
     tries: list[float] = []
-    bench = await failed_once(place, tries, fragile(place, tries, 5, max_attempts=2, backoff=100.0, window=50.0))
+    bench = await failed_once(place, tries, fragile(place, tries, 5, max_attempts=2, backoff=10.0, window=5.0))
     handle = bench.lookup("fragile", id="a")
 
-    await place.clock.advance(10_000)
+    await place.clock.advance(1_000)
 
     assert await handle.until(lambda total: total == 1) == 1
     assert (len(tries), list(bench.dead_letters)) == (6, [])

@@ -7,7 +7,8 @@ looks something up; both spend one budget. The first life of a folder is killed 
 is in the file, the second carries on. What came of it is printed as JSON, one line for each write.
 
 Lives are forked from here, where everything is loaded, before any loop or thread is begun. Writes land on the loop, so
-that a kill finds nothing done beside the one that it follows but what tools do in threads.
+that a kill finds nothing done beside the one that it follows but what tools do in threads. What two tools have to say
+at once may be one write or two, so a life can be over before its `n`-th.
 """
 
 from __future__ import annotations
@@ -158,9 +159,10 @@ def main() -> None:
     for at in options.only or range(1, clean["writes"] + 1):
         folder = options.folder / str(at)
         folder.mkdir()
-        first = life(folder, at)
-        second = life(folder, 0, options.without)
-        print(json.dumps({"at": at, "ends": [first, second], **(outcome(folder) if second == 0 else {})}), flush=True)
+        ends = [life(folder, at)]
+        if ends[0] != 0:
+            ends.append(life(folder, 0, options.without))
+        print(json.dumps({"at": at, "ends": ends, **(outcome(folder) if ends[-1] == 0 else {})}), flush=True)
 
 
 if __name__ == "__main__":
