@@ -1,3 +1,21 @@
-"""What every test may use: the plugin of the workshop."""
+"""What every test may use: the plugin of the workshop; and in which order the files are run by several workers."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
 
 pytest_plugins = ["workbench.testing.plugin", "pytester"]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors, since a third of the time a test waits for a kernel to start or to die."""
+    return min((os.cpu_count() or 1) + 1, 6)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take long first, so that the last ones are short and every worker ends with them."""
+    long = {item.path for item in items if item.get_closest_marker("browser") or item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)
