@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from workbench.durable.directory import Directory
     from workbench.durable.runtime import Runtime
     from workbench.durable.schedules import Schedule, When
-    from workbench.store.glance import KeyInfo
+    from workbench.store.glance import KeyInfo, KeyName
 
 __all__ = ["SCHEDULED", "Runs"]
 
@@ -218,9 +218,8 @@ class Runs:
         return None if id is None else self[id]
 
     def __iter__(self) -> Iterator[Run]:
-        for info in self._runtime.store.keys_now():
-            if info.definition.startswith(AGENT) and (id := _id(info)) is not None:
-                yield self._run(id, info.definition.removeprefix(AGENT))
+        for name in self._names():
+            yield self._run(*name)
 
     def __repr__(self) -> str:
         return "<Runs: the bench is closed>" if self._runtime.closed else repr(self.find())
@@ -229,7 +228,7 @@ class Runs:
         return in_html(self) if self._runtime.closed else self.find()._repr_html_()
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._names())
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and any(
@@ -244,10 +243,13 @@ class Runs:
 
     def children(self, id: str) -> list[Run]:
         """The runs that a run asked, in order of asking."""
-        inside = run_key(f"{id}/")
-        infos = [info for info in self._runtime.store.keys_now() if info.key.startswith(inside)]
-        runs = [self[name] for info in infos if (name := _id(info)) is not None and info.definition.startswith(AGENT)]
-        return [run for run in runs if run.parent == id]
+        return [run for run in (self._run(*name) for name in self._names(f"{id}/")) if run.parent == id]
+
+    def _names(self, prefix: str = "") -> list[tuple[str, str]]:
+        """The ids of the runs that begin with a text, and the names of their agents, oldest first."""
+        found = self._runtime.store.names_now(run_key(prefix))
+        agents = ((_id(one), one.definition.removeprefix(AGENT)) for one in found if one.definition.startswith(AGENT))
+        return [(id, agent) for id, agent in agents if id is not None]
 
     def find(
         self,
@@ -361,7 +363,7 @@ def _first_post(
     return Firing(run_key(id), encode(message, "request"), FIRST, f"{AGENT}{agent}", encode({"id": id}))
 
 
-def _id(info: KeyInfo) -> str | None:
+def _id(info: KeyInfo | KeyName) -> str | None:
     """The id of a run; None when its row was changed by hand into none of a run."""
     try:
         args = decode(info.args)

@@ -33,6 +33,9 @@ __all__ = ["Errands", "Question", "Standing"]
 MEANT = frozenset(("BadArguments", "BadInput", "ToolArgumentsInvalid", "NotAnswered", "NoCode", "UnknownTool"))
 """The errors whose words are for who called: what was handed over could not be used."""
 
+AT_ONCE = 50
+"""Runs that are looked at in one turn of the loop, when all are: some milliseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -158,8 +161,13 @@ class Errands:
 
     async def runs(self, caller: Caller) -> list[Standing]:
         """The caller's runs, the newest first."""
-        mine = [run for run in self._bench.runs if caller.principal.may_see(run.principal) and run.parent is None]
-        return [self._standing(run) for run in reversed(mine)]
+        mine: list[Standing] = []
+        for place, run in enumerate(self._bench.runs):
+            if caller.principal.may_see(run.principal) and run.parent is None:
+                mine.append(self._standing(run))
+            if place % AT_ONCE == 0:
+                await asyncio.sleep(0)  # others have their turn
+        return mine[::-1]
 
     async def journal(self, caller: Caller, id: str) -> list[dict[str, Any]]:
         """Every message and step of a run, without what is the owner's alone. Raises: NoCode, as `standing`."""

@@ -9,7 +9,7 @@ Instants are UTC seconds. Source: DESIGN rules 10 and 11. Knows nothing of how a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from workbench.store.journal import StepRecord
     from workbench.store.past import Past
 
-__all__ = ["Activation", "Entry", "Glance", "KeyInfo"]
+__all__ = ["Activation", "Entry", "Glance", "KeyInfo", "KeyName"]
+
+
+class KeyName(NamedTuple):
+    """What a key is: the name of its definition and its arguments as JSON, or empty texts if not registered."""
+
+    key: str
+    definition: str
+    args: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,13 @@ class Glance(Protocol):
 
     def keys_now(self, *, definition: str | None = None, key: str | None = None) -> list[KeyInfo]:
         """Keys, oldest first: all, those of a definition, or the one of that name."""
+        ...
+
+    def names_now(self, prefix: str = "") -> list[KeyName]:
+        """What the keys are that begin with `prefix`, oldest first; rows that were changed by hand are left out.
+
+        A small part of the work of `keys_now`.
+        """
         ...
 
     def result_now(self, key: str, call_id: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.store.glance import Activation, Entry, KeyInfo
+from workbench.store.glance import Activation, Entry, KeyInfo, KeyName
 from workbench.store.memory_host import MemoryHost
 from workbench.store.past import Past
 
@@ -28,6 +28,11 @@ class MemoryGlance(MemoryHost):
         """Keys, oldest first."""
         infos = [self._info(line) for line in self._room.lines.values() if key in (None, line.key)]
         return [info for info in infos if definition in (None, info.definition)]
+
+    def names_now(self, prefix: str = "") -> list[KeyName]:
+        """What the keys are that begin with a text."""
+        lines = (line for line in self._room.lines.values() if line.key.startswith(prefix))
+        return [KeyName(line.key, *(line.what or ("", ""))) for line in lines]
 
     async def key_info(self, key: str) -> KeyInfo | None:
         """One key."""

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from workbench.store.claims import Begun, Host
-    from workbench.store.glance import Activation, Entry, KeyInfo
+    from workbench.store.glance import Activation, Entry, KeyInfo, KeyName
     from workbench.store.journal import Commit, DeadLetter, Loaded, Logged, StepRecord
     from workbench.store.letters import SetAside
     from workbench.store.past import Past
@@ -329,6 +329,11 @@ class SQLiteStore:
         """Keys, as they are committed."""
         self._check()
         return reading.keys(self._reader, self._member, self._now(), definition=definition, key=key)
+
+    def names_now(self, prefix: str = "") -> list[KeyName]:
+        """What keys are, as it is committed."""
+        self._check()
+        return reading.names(self._reader, prefix)
 
     def result_now(self, key: str, call_id: str) -> str | None:
         """The answer of a call, as it is committed."""

@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import StoreError
-from workbench.store.glance import Activation, Entry, KeyInfo
+from workbench.store.glance import Activation, Entry, KeyInfo, KeyName
 from workbench.store.journal import DeadLetter, StepRecord
 from workbench.store.sqlite.blobs import unfold
 from workbench.store.sqlite.hosts import Member, read_host
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     from workbench.store.claims import Host
 
-__all__ = ["activations", "dead", "history", "keys", "message", "newest_life", "posted", "result", "results", "taken"]
+__all__ = [
+    "activations", "dead", "history", "keys", "message", "names", "newest_life", "posted", "result", "results", "taken",
+]  # fmt: skip
 
 ID = "SELECT id FROM keys WHERE key = ?"
 RESULT = """
@@ -53,6 +55,10 @@ KEYS = """
         k.key, k.definition, k.args, coalesce(e.occurrence, s.version), k.cursor, k.epoch, k.last_seq, k.wake_at,
         k.owner, coalesce(nullif(substr(e.payload, 2), ''), s.snapshot), k.created_at
     FROM keys k JOIN states s ON s.key = k.id LEFT JOIN entries e ON e.id = k.last_state
+"""
+NAMES = """
+    SELECT key, coalesce(definition, ''), coalesce(args, '') FROM keys
+    WHERE key >= ?1 AND key < ?1 || char(1114111) ORDER BY id
 """
 LINE = """
     WITH RECURSIVE line (id) AS (
@@ -129,6 +135,12 @@ def keys(
         rows = connection.execute(f"{KEYS} ORDER BY k.id").fetchall()
     hosts = {slot: read_host(connection, member, slot, now) for slot in {row[8] for row in rows} if slot is not None}
     return [_info(row, hosts.get(row[8])) for row in rows]
+
+
+def names(connection: sqlite3.Connection, prefix: str) -> list[KeyName]:
+    """What the keys are that begin with a text, oldest first."""
+    rows = connection.execute(NAMES, (prefix,)).fetchall()
+    return [KeyName(*row) for row in rows if {*map(type, row)} == {str}]
 
 
 def _info(row: tuple[Any, ...], owner: Host | None) -> KeyInfo:

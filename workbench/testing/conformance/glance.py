@@ -36,6 +36,8 @@ async def a_glance_shows_what_a_reader_is_given(open_store: Open, clock: ManualC
         assert [info.key for info in store.keys_now()] == ["order:1", "job:1"]
         assert store.keys_now(key="order:1") == [await store.key_info("order:1")]
         assert store.keys_now(definition="job") == [await store.key_info("job:1")]
+        assert store.names_now() == [("order:1", "order", "{}"), ("job:1", "job", "{}")]
+        assert store.names_now("job:") == [("job:1", "job", "{}")]
         assert store.result_now("order:1", "call-1") == '"done"'
         assert store.history_now("order:1") == await store.history("order:1")
         assert store.activations_now("order:1") == await store.activations("order:1")
@@ -48,6 +50,7 @@ async def a_glance_at_what_there_is_not_is_empty(open_store: Open, clock: Manual
     store = await open_store()
 
     assert store.keys_now(key="order:1") == []
+    assert store.names_now("order:") == []
     assert store.result_now("order:1", "call-1") is None
     assert store.history_now("order:1") == []
     assert store.activations_now("order:1") == []
