@@ -124,16 +124,17 @@ async def test_the_runs_of_a_bench_are_read_in_one_look(house: House, monkeypatc
     bench = await house.open(agent)
     for number in range(5):
         await bench.run(agent, "Do it.", id=f"r{number}")
-    looks, keys_now = [], bench.store.keys_now
+    looks: list[tuple[str, tuple[Any, ...]]] = []
 
-    def looked(**options: Any) -> Any:
-        looks.append(options)
-        return keys_now(**options)
+    def told(look: str) -> Any:
+        looking = getattr(bench.store, look)
+        return lambda *asked, **options: looks.append((look, asked)) or looking(*asked, **options)
 
-    monkeypatch.setattr(bench.store, "keys_now", looked)
+    for look in ("names_now", "keys_now"):
+        monkeypatch.setattr(bench.store, look, told(look))
 
     assert [run.id for run in bench.runs] == [f"r{number}" for number in range(5)]
-    assert looks == [{}]
+    assert looks == [("names_now", ("run:",))]
 
 
 async def test_a_bench_that_runs_nothing_refuses_to_recover(house: House) -> None:
