@@ -1,4 +1,4 @@
-"""What callers give: names, durations and whole numbers, each refused by what it is for when it cannot be.
+"""What callers give: names, durations, whole numbers, functions, each refused by what it is for when it cannot be.
 
 - A bool is no number, and neither is what has no end: an infinite wait is asked for by None, where that can be.
 - A number has a bound, so that no timer, row or loop has to carry one that it cannot.
@@ -9,10 +9,14 @@ Knows nothing of what is named or counted.
 from __future__ import annotations
 
 import datetime as dt
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput
 
-__all__ = ["LONGEST", "MOST", "NAME", "duration", "named", "seconds", "whole"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["LONGEST", "MOST", "NAME", "condition", "duration", "named", "seconds", "several", "whole"]
 
 LONGEST = 1e11
 """Seconds that a duration has at most, about 3,000 years."""
@@ -67,6 +71,19 @@ def whole(what: str, value: object, least: int, most: int = MOST) -> int:
     if type(value) is not int or not least <= value <= most:
         raise BadInput(f"{what} is a whole number from {least}{_until(value, most)}, found {value!r}")
     return value
+
+
+def condition(given: object, of: str = "state") -> None:
+    """Raises: BadInput for what is no function, which `until` is given one of."""
+    if not callable(given):
+        raise BadInput(f"until takes a function of the {of} that says whether it is reached, found {given!r:.80}")
+
+
+def several(what: str, given: object, example: str) -> Iterable[Any]:
+    """The things themselves, one after another. Raises: BadInput for what is none of several, as a text is not."""
+    if isinstance(given, (str, bytes, dict)) or not hasattr(given, "__iter__"):
+        raise BadInput(f"{what} are given as a list, such as {example}, found {given!r:.80}")
+    return given
 
 
 def _until(value: object, most: float) -> str:

@@ -14,6 +14,7 @@ from workbench.agents.output import Output
 from workbench.agents.tools import Tool, toolset
 from workbench.durable.stages import Stages
 from workbench.errors import BadInput
+from workbench.given import several
 from workbench.models.model import Model, ToolSpec
 from workbench.models.providers import resolve
 
@@ -73,7 +74,9 @@ class Agent:
         self.stages = None if stages is None else Stages(stages, f"agent {name!r}")
         asked = [each.as_tool() if isinstance(each, Agent) else each for each in accepted(tools)]
         moves = [] if self.stages is None else [mover(self.stages)]
-        self.tools = toolset([*asked, *(handoff(each) for each in handoffs), *moves])
+        self.tools = toolset(
+            [*asked, *(handoff(_an_agent(each, name)) for each in several("handoffs", handoffs, "[writer]")), *moves]
+        )
         _check_parts(self)
         if self.output is not None and self.output.spec.name in self.tools:
             raise BadInput(
@@ -146,6 +149,12 @@ class Agent:
 
     def __repr__(self) -> str:
         return f"<Agent {self.name}: {self.model_name}, tools {', '.join(self.tools) or 'none'}>"
+
+
+def _an_agent(given: object, name: str) -> Agent:
+    if not isinstance(given, Agent):
+        raise BadInput(f"agent {name!r} hands over to agents, found {given!r:.80} in its handoffs")
+    return given
 
 
 def _check_parts(agent: Agent) -> None:

@@ -25,7 +25,7 @@ from workbench.durable.answers import hear
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.keys import escape
 from workbench.errors import BadInput, CallConflict
-from workbench.given import named, whole
+from workbench.given import named, several, whole
 from workbench.plain import decode, digest, encode
 from workbench.process.calls import Call
 
@@ -85,11 +85,11 @@ def begin_evaluation(
     id: str | None,
 ) -> Evaluation:
     """Begin an evaluation, or go on with the one of this id. Raises: BadInput, NotPlain, CallConflict."""
-    scores = _named_scores(score)
+    scores, listed = _named_scores(score), several("cases", cases, '["Cancel order A-1002"]')
     message = {
         "type": EVALUATE,
         "agent": agent.name,
-        "cases": [_case(number, case) for number, case in enumerate(cases)],
+        "cases": [_case(number, case) for number, case in enumerate(listed)],
         "repeats": whole("repeats", repeats, 1),
         "at_once": whole("at_once", at_once, 1),
         "scores": list(scores),

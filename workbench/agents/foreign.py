@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.tools import Tool
 from workbench.errors import BadInput, NeedsApproval, ToolFailed
+from workbench.given import several
 from workbench.models.foreign_tools import ForeignTool, is_foreign, list_now, list_tools, wants_run_context
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def accepted(given: Iterable[Any]) -> list[Any]:
     Raises: BadInput naming what is missing, for what cannot be a tool without it.
     """
     made: list[Any] = []
-    for each in given:
+    for each in several("tools", given, "[refund]"):
         if isinstance(each, list | tuple):
             made += accepted(each)
         elif is_foreign(each) or wants_run_context(each):

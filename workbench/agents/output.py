@@ -64,6 +64,11 @@ class Output:
     def _schema(self, agent: str) -> dict[str, Any]:
         from pydantic.errors import PydanticUserError
 
+        if isinstance(self.kind, (str, bytes, dict)):
+            raise BadInput(
+                f"the output of agent {agent!r} is a type, such as a pydantic model, found {self.kind!r:.80}",
+                agent=agent,
+            )
         try:
             return self._adapter.json_schema()
         except PydanticUserError as error:

@@ -106,7 +106,7 @@ class Runs:
         if self._agents.get(agent.name) is not agent:
             self.add(agent)
         if principal is not None and not isinstance(principal, Principal):
-            raise BadInput(f"a run's principal is a Principal, found {principal!r}; write Principal(name, channel)")
+            raise _no_principal(principal)
         if conversation is not None and type(conversation) is not str:
             raise BadInput(f"a conversation is named by a text, found {conversation!r}")
         if conversation:
@@ -270,6 +270,8 @@ class Runs:
         for name, wanted in (*texts, ("conversation", conversation)):
             if wanted is not None and not isinstance(wanted, str):
                 raise BadInput(f"{name} is a text that runs are found by, or None for any, found {wanted!r}")
+        if principal is not None and not isinstance(principal, Principal):
+            raise _no_principal(principal)
         among = iter(self) if parent is None else self.children(parent)
         if principal is not None:
             among = (run for run in among if principal.may_see(run.principal))
@@ -333,6 +335,10 @@ def _check_request(request: object) -> None:
 
 def _unknown(id: str) -> NoCode:
     return NoCode(f"no run {id!r} in this store; bench.runs.find() lists them", name=id)
+
+
+def _no_principal(given: object) -> BadInput:
+    return BadInput(f"a run's principal is a Principal, found {given!r}; write Principal(name, channel)")
 
 
 def _in(conversation: str | None) -> str:

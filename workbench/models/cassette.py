@@ -37,8 +37,11 @@ ASKED = "asked"
 def recorded(model: object, cassette: str | os.PathLike[str], *, record: bool = True) -> Recorded:
     """A model that answers from the file `cassette`, and asks `model` for turns that it does not have yet.
 
-    `model` is whatever `resolve` understands. With `record` off it asks nobody and fails instead.
+    `model` is whatever `resolve` understands. With `record` off it asks nobody and fails instead. Raises: BadInput for
+    a cassette that is no path.
     """
+    if not cassette or not isinstance(cassette, (str, os.PathLike)):
+        raise BadInput(f'a cassette is the path of a file, such as "cassette.json", found {cassette!r:.80}')
     return Recorded(model, Path(cassette), record)
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ModelFailed
-from workbench.models.addresses import public
+from workbench.given import named
+from workbench.models.addresses import is_address, public
 from workbench.models.library import LibraryModel
 from workbench.models.messages import user_message
 from workbench.models.model import Request, ToolSpec
@@ -49,8 +50,11 @@ def openai_compatible(url: str, name: str, api_key: str = "unused", timeout: flo
     """A model behind any server that speaks OpenAI's chat protocol, such as one on this machine.
 
     `url` ends in "/v1" on most servers; `name` is the server's name of the model; `timeout` is in seconds, for each
-    silence. Raises: BadInput when the extra `openai` is missing.
+    silence. Raises: BadInput for what is no address or no name, and when the extra `openai` is missing.
     """
+    named("the server's name of a model", name)
+    if not is_address(url):
+        raise BadInput(f"the url of a model's server begins with http:// or https://, found {url!r:.80}")
     try:
         from pydantic_ai.models.openai import OpenAIChatModel
         from pydantic_ai.profiles import InlineDefsJsonSchemaTransformer
