@@ -229,6 +229,27 @@ async def test_a_call_to_a_worker_that_closed_says_so(place: Place) -> None:
         await asyncio.wait_for(answer, 20)
 
 
+async def test_a_call_whose_worker_closed_while_it_was_posted_says_so(place: Place) -> None:
+    front, posted, go = await place.open(counter(), worker=False), asyncio.Event(), asyncio.Event()
+    post = front.store.post
+
+    async def slow(*args: Any, **options: Any) -> None:
+        await post(*args, **options)
+        posted.set()
+        await go.wait()
+
+    front.store.post = slow  # type: ignore[method-assign]
+    answer = asyncio.ensure_future(front.lookup("counter", id="a").call(6, id="x"))
+    await posted.wait()
+
+    await front.close()
+    place.benches.remove(front)
+    go.set()
+
+    with pytest.raises(ProcessEnded, match="call again with the same id"):
+        await asyncio.wait_for(answer, 20)
+
+
 async def test_a_reopened_place_carries_on(place: Place) -> None:
     handled: list[Any] = []
     bench = await place.open(counter(handled))

@@ -57,9 +57,9 @@ class CallsElsewhere:
         return hear(envelope, mark, key, id, self._store)
 
     async def _posted(self, process: Residence, text: str, id: str) -> str | None:
-        """Post the call; gives its answer if it is there already."""
+        """Post the call; gives its answer if it is there already, and the bench has not closed meanwhile."""
         await post_to(process, self._store, self._clock, text, id)
-        return self._store.result_now(process.key, id)
+        return None if self._closed else self._store.result_now(process.key, id)
 
     async def _wait(self, key: str, id: str) -> str | None:
         """Wait for the answer of a call; None when nobody will bring it here."""
