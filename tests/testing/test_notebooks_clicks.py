@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from books import panels
 
 from workbench.errors import ClickRefused, NotShown
 from workbench.testing import Notebook
-from workbench.testing.kernel import FrontEnd
+from workbench.testing.kernel import FrontEnd, Kernel
 
 ASK = "p = Panel()\ndisplay(p)\nawait p.decided.wait()\nprint('decided', p.state['status'])"
 both = pytest.mark.parametrize("frontend", ["lab", "plain"])
@@ -149,3 +150,24 @@ async def test_a_busy_cell_is_not_taken_for_one_that_waits(tmp_path: Path) -> No
         assert await nb.run_until(tag="busy") == "finished"
 
         assert nb.output(tag="busy") == "worked"
+
+
+async def test_a_cell_whose_reply_comes_after_a_view_answered_is_not_taken_for_one_that_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = panels(show="p = Panel()\np", busy="import time\ntime.sleep(2)\nprint('worked')")
+    reply = Kernel.reply
+
+    async with Notebook(notebook, cwd=tmp_path) as nb:
+        await nb.run_until(tag="show")
+        await nb.until(lambda: nb.views[0].offers(), "the hand-shake")
+        answered = nb.views[0].answered
+
+        async def late(kernel: Kernel, id: str) -> dict[str, Any] | None:
+            content = await reply(kernel, id)
+            await nb.until(lambda: nb.views[0].answered > answered, "the view to answer")
+            return content
+
+        monkeypatch.setattr(Kernel, "reply", late)
+
+        assert await nb.run_until(tag="busy") == "finished"

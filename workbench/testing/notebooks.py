@@ -347,6 +347,8 @@ class Notebook:
         answered = view.answered
         self._page.greet(view.id)
         await self._screen.wait(lambda: running.outcome or not view.alive or view.answered > answered, self.timeout)
+        if self._screen.ended(running.id):  # its end was published before the answer; the reply is on its way
+            return False
         return running.outcome is None and bool(self._page.questions())
 
     def _moved(self, running: _Running, asked: frozenset[str], said: int) -> bool:
