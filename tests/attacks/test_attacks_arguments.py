@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -139,6 +140,64 @@ async def test_an_odd_value_is_taken_or_refused_in_our_words(odd: Any, tmp_path:
                 await carried_out(call)
             except Exception as error:
                 others[name] = error
+
+    assert others == {}
+
+
+class Echo:
+    """What can be called, in place of a handle."""
+
+    async def call(self, message: Any, *, id: str) -> Any:
+        return message
+
+
+async def branched(ctx: Any, name: Any) -> None:
+    async with ctx.branch(name):
+        await ctx.step("inside", lambda key: 1)
+
+
+VERBS: dict[str, Callable[[Any, Any], Any]] = {
+    "step": lambda ctx, odd: ctx.step(odd, lambda key: 1),
+    "step, function": lambda ctx, odd: ctx.step("a", odd),
+    "step, retry": lambda ctx, odd: ctx.step("a", lambda key: 1, retry=odd),
+    "step, timeout": lambda ctx, odd: ctx.step("a", lambda key: 1, timeout=odd),
+    "step, returns": lambda ctx, odd: ctx.step("a", lambda key: 1, returns=odd),
+    "sleep": lambda ctx, odd: ctx.sleep(odd, 0.001),
+    "sleep, seconds": lambda ctx, odd: ctx.sleep("a", odd),
+    "sleep_until": lambda ctx, odd: ctx.sleep_until("a", odd),
+    "call": lambda ctx, odd: ctx.call(odd, Echo(), 1),
+    "call, handle": lambda ctx, odd: ctx.call("a", odd, 1),
+    "reply": lambda ctx, odd: ctx.reply(odd, 1),
+    "branch": branched,
+    "spawn": lambda ctx, odd: ctx.spawn(odd),
+}
+
+
+async def test_a_body_that_gives_an_odd_value_hears_our_words_and_lives(tmp_path: Path) -> None:
+    others: dict[str, BaseException] = {}
+
+    @durable(key="odd:{id}")
+    async def odd_one(ctx: Any, id: str) -> Any:
+        heard = ctx.restored or 0
+        yield heard
+        async for name, place in ctx:
+            try:
+                await carried_out(partial(VERBS[name], ctx, ODD[place]))
+            except TimeoutError:
+                pass  # a step may be given no time at all
+            except Exception as error:
+                others[f"{name} {ODD[place]!r:.20}"] = error
+            heard += 1
+            yield heard
+
+    async with Workbench.open(tmp_path / "agents.db", odd_one) as bench:
+        handles = [bench.lookup(odd_one, id=name) for name in VERBS]
+        for handle, name in zip(handles, VERBS, strict=True):
+            for place in range(len(ODD)):
+                handle.cast([name, place])
+        async with asyncio.timeout(60):
+            for handle in handles:
+                await handle.until(lambda heard: heard == len(ODD))
 
     assert others == {}
 

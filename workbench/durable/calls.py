@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workbench.durable.answers import answer, failure, for_caller, hear
-from workbench.errors import CallRefused
+from workbench.errors import BadInput, CallRefused
 from workbench.plain import decode, digest, encode
 
 if TYPE_CHECKING:
@@ -52,6 +52,10 @@ class Calls:
 
         Raises: CallRefused when it has one, or is none of this key.
         """
+        if type(id) is not str:
+            raise BadInput(
+                f"a call is answered by its id, which is a text, found {id!r:.80}; keep reply.id in the state"
+            )
         if id in self.answers:
             raise CallRefused(f"{self._name} answered the call {id!r} already; one call has one answer", key=self._key)
         if id not in self.digests:

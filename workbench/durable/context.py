@@ -10,11 +10,11 @@ Source: DESIGN 2, PROCESSES 2.1 to 2.8. Knows nothing of how messages arrive.
 from __future__ import annotations
 
 import asyncio
-import math
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from workbench.durable.functions import call_with_key
+from workbench.durable.keys import escape
 from workbench.durable.listening import Listening
 from workbench.durable.requests import Request
 from workbench.durable.results import declared_by, failed, recorded
@@ -22,7 +22,8 @@ from workbench.durable.retries import Try, in_time, try_again
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
 from workbench.durable.threads import Threads
 from workbench.errors import BadInput, Disposed, Drift, NotPlain, StepFailed, StepMisuse
-from workbench.given import NAME
+from workbench.given import LONGEST, NAME
+from workbench.given import seconds as checked_seconds
 from workbench.loop import Home
 from workbench.plain import PLAIN, Shape, decode, encode, shape_of
 from workbench.store.journal import StepRecord
@@ -75,6 +76,8 @@ class DurableContext(Listening[M, S]):
             raise BadInput(
                 f"step {name!r} needs a function to call, found {fn!r}; write ctx.step({name!r}, lambda key: …)"
             )
+        if timeout is not None:
+            checked_seconds(f"the timeout of step {name!r}", timeout)
         branch, address, record = self._take(name)
         shape = shape_of(returns, strict=True) if returns is not None else declared_by(fn)
         return recorded(record, shape) if record is not None else self._run(branch, address, fn, shape, retry, timeout)
@@ -170,6 +173,8 @@ class DurableContext(Listening[M, S]):
 
         Another `id` must be this call's alone, as the key is. Raises: as `step`, and what the call raises.
         """
+        if not hasattr(handle, "call"):
+            raise BadInput(f"ctx.call {name!r} needs the handle of a process, found {handle!r:.80}")
 
         async def asked(key: str, rest: Callable[[], Awaitable[None]]) -> Any:
             if getattr(handle, "key", None) is not None:  # what waits for another durable process is at rest
@@ -324,6 +329,8 @@ class DurableContext(Listening[M, S]):
         """
         parent = self._branch(name)
         task = asyncio.current_task()
+        if type(name) is not str or not name:
+            raise BadInput(f"a branch is named by a text, found {name!r:.80}")
         branch = parent.ledger.branch(parent, name)
         branch.task = task
         if task is not None:
@@ -343,6 +350,8 @@ class DurableContext(Listening[M, S]):
                 f"a step's name has at most {NAME:,} characters, found {len(name):,}, beginning with {name[:40]!r}; "
                 "name it shortly, and put the rest into what its function closes over"
             )
+        if not name.isascii():
+            escape(name)  # raises for what is no UTF-8, which no row can hold
         branch = self._branch(name)
         ledger = branch.ledger
         address = branch.address(name)
@@ -383,5 +392,5 @@ class DurableContext(Listening[M, S]):
 
 
 def _must_be_seconds(name: str, given: object) -> None:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not math.isfinite(given):
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not -LONGEST <= given <= LONGEST:
         raise BadInput(f"sleep {name!r} needs a number of seconds, found {given!r}")

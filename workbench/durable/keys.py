@@ -35,8 +35,8 @@ def escape(text: str) -> str:
     Raises: BadInput for what is no text, or has half of a character in it.
     """
     try:
-        return quote(text, safe=_LITERAL).replace("~", "%7E")
-    except (TypeError, UnicodeEncodeError) as error:
+        return quote(text.encode(), safe=_LITERAL).replace("~", "%7E")
+    except (AttributeError, UnicodeEncodeError) as error:
         raise BadInput(f"a name is text of UTF-8, found {text!r:.80}") from error
 
 

@@ -15,12 +15,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import CallRefused, ProcessEnded, Signal
+from workbench.errors import BadInput, CallRefused, ProcessEnded, Signal
 from workbench.loop import Home
 from workbench.process.calls import Call, OpenCalls, Reply, fail
 from workbench.process.code import same_code
 from workbench.process.context import Context
 from workbench.process.crashes import Crash, report
+from workbench.process.definition import Definition
 from workbench.process.drive import SYSTEM, Outcome, Owner, current_owner, drive
 from workbench.process.handle import ENDED, Handle
 from workbench.process.mailbox import Mailbox
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator
 
     from workbench.clock import Clock
-    from workbench.process.definition import Definition
 
 __all__ = ["GRACE", "Process", "spawn", "spawn_for"]
 
@@ -52,6 +52,8 @@ def spawn_for(
     owner: Owner | None, definition: Definition, args: dict[str, Any], *, clock: Clock | None = None
 ) -> Process:
     """`spawn` with the owner named, whose clock the process lives by unless another is given."""
+    if not isinstance(definition, Definition):
+        raise BadInput(f"a process is spawned of what @process or @durable has made, found {definition!r:.80}")
     child = Process(definition, definition.bind(args), clock or (SYSTEM if owner is None else owner.clock))
     if owner is not None:
         owner.adopt(child)
