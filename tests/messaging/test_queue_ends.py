@@ -186,7 +186,7 @@ async def test_waiting_for_a_job_costs_no_thread_and_no_statement(bench: Workben
     lease = bench.store.queues.lease
     bench.store.queues.lease = lambda *args, **terms: asked.append(args[1]) or lease(*args, **terms)  # type: ignore[method-assign]
 
-    await clock.advance(600)
+    await clock.advance(3600)
     assert (asked, threading.active_count()) == ([], threads)
     await queue.put("a")
     await clock.idle()
