@@ -16,7 +16,7 @@ from workbench.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LONGEST", "MOST", "NAME", "condition", "duration", "named", "seconds", "several", "whole"]
+__all__ = ["LONGEST", "MOST", "NAME", "duration", "named", "predicate", "seconds", "several", "whole"]
 
 LONGEST = 1e11
 """Seconds that a duration has at most, about 3,000 years."""
@@ -73,7 +73,7 @@ def whole(what: str, value: object, least: int, most: int = MOST) -> int:
     return value
 
 
-def condition(given: object, of: str = "state") -> None:
+def predicate(given: object, of: str = "state") -> None:
     """Raises: BadInput for what is no function, which `until` is given one of."""
     if not callable(given):
         raise BadInput(f"until takes a function of the {of} that says whether it is reached, found {given!r:.80}")

@@ -30,7 +30,7 @@ from workbench.errors import (
     RunInterrupted,
 )
 from workbench.events import republish
-from workbench.given import condition as checked
+from workbench.given import predicate
 from workbench.process.handle import ENDED
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Run(RunRecord):
 
         Raises: what awaiting the run raises.
         """
-        checked(condition)
+        predicate(condition)
         while not condition(state := self.state):
             if self._over():
                 self._end()

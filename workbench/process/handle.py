@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ProcessEnded
 from workbench.events import Shown, Source
-from workbench.given import condition as checked
+from workbench.given import predicate
 from workbench.plain import PLAIN, Shape
 from workbench.process.flags import Flags, flags_of
 from workbench.process.inspector import Inspector
@@ -133,7 +133,7 @@ class Handle(Shown):
 
         Raises: ProcessEnded when the process ends before, from its error if it crashed.
         """
-        checked(condition)
+        predicate(condition)
         async for state in self.states:
             if condition(state):
                 return state

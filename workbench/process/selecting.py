@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from workbench.errors import BadInput, ProcessEnded
 from workbench.events import Changes
-from workbench.given import condition as checked
+from workbench.given import predicate
 from workbench.patch import keys_of, same
 from workbench.plain import PLAIN, decode
 
@@ -126,7 +126,7 @@ class Reading(Generic[T]):
 
         Raises: ProcessEnded when its sources end before, what its function raises.
         """
-        checked(condition, "value")
+        predicate(condition, "value")
         async for value in self:
             if condition(value):
                 return value
