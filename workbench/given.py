@@ -1,4 +1,4 @@
-"""What callers give: names, durations, whole numbers, functions, each refused by what it is for when it cannot be.
+"""What callers give: names, durations, addresses, functions, each refused by what it is for when it cannot be.
 
 - A bool is no number, and neither is what has no end: an infinite wait is asked for by None, where that can be.
 - A number has a bound, so that no timer, row or loop has to carry one that it cannot.
@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import datetime as dt
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from workbench.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
+    from urllib.parse import SplitResult
 
-__all__ = ["LONGEST", "MOST", "NAME", "duration", "named", "predicate", "seconds", "several", "whole"]
+__all__ = ["LONGEST", "MOST", "NAME", "duration", "named", "parsed_url", "predicate", "seconds", "several", "whole"]
 
 LONGEST = 1e11
 """Seconds that a duration has at most, about 3,000 years."""
@@ -71,6 +73,17 @@ def whole(what: str, value: object, least: int, most: int = MOST) -> int:
     if type(value) is not int or not least <= value <= most:
         raise BadInput(f"{what} is a whole number from {least}{_until(value, most)}, found {value!r}")
     return value
+
+
+def parsed_url(url: object, schemes: Container[str] = ("http", "https")) -> SplitResult | None:
+    """The parts of a URL that has one of the schemes and names a host; None for everything else."""
+    if type(url) is not str or not url.isprintable():
+        return None
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return parts if parts.scheme in schemes and parts.hostname else None
 
 
 def predicate(given: object, of: str = "state") -> None:

@@ -27,6 +27,7 @@ from starlette.websockets import WebSocketClose
 
 from workbench.endpoints.bucket import Bucket
 from workbench.errors import BadInput
+from workbench.given import parsed_url
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -50,8 +51,8 @@ def names_of(host: str, public_url: str | None) -> frozenset[str]:
     """The host names by which a door on `host` may be called. Raises: BadInput when nobody could tell."""
     names = set(LOOPBACK)
     if public_url is not None:
-        public = urlsplit(public_url)
-        if public.scheme not in ("http", "https") or not public.hostname:
+        public = parsed_url(public_url)
+        if public is None or public.hostname is None:
             raise BadInput(
                 f"public_url is where others reach the door, e.g. 'https://host.example', found {public_url!r}"
             )

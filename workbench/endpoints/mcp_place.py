@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from workbench.errors import BadInput
+from workbench.given import parsed_url
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -33,7 +33,7 @@ class Place:
     ) -> None:
         if (url is None) == (command is None):
             raise BadInput(f"mcp_tools takes a url or command=[…], found url={url!r} and command={command!r}; give one")
-        if url is not None and (type(url) is not str or urlsplit(url).scheme not in ("http", "https")):
+        if url is not None and parsed_url(url) is None:
             raise BadInput(f"the url of a server of tools begins with http:// or https://, found {url!r}")
         if command is not None and (isinstance(command, str) or not command or not all(map(_is_word, command))):
             raise BadInput(f'command is a list of words such as ["uvx", "server"], found {command!r}')

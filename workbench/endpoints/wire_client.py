@@ -7,11 +7,11 @@ PROCESSES 5.2, DESIGN 2.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 
 from workbench.endpoints.wire_link import Link
 from workbench.errors import BadInput, LinkError
-from workbench.given import seconds
+from workbench.given import parsed_url, seconds
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -45,8 +45,8 @@ async def connect(url: str, token: str, *, timeout: float = 10.0) -> Link:
 
 
 def _address(url: object) -> str:
-    parts = urlsplit(url) if isinstance(url, str) else None
-    if parts is None or parts.scheme not in SCHEMES or not parts.hostname:
+    parts = parsed_url(url, SCHEMES)
+    if parts is None:
         raise BadInput(f"the url of a door begins with http://, https://, ws:// or wss://, found {url!r}")
     path = parts.path.rstrip("/")
     return urlunsplit((SCHEMES[parts.scheme], parts.netloc, path if path.endswith("/wire") else f"{path}/wire", "", ""))

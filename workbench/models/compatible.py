@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ModelFailed
-from workbench.given import named
-from workbench.models.addresses import is_address, public
+from workbench.given import named, parsed_url
+from workbench.models.addresses import public
 from workbench.models.library import LibraryModel
 from workbench.models.messages import user_message
 from workbench.models.model import Request, ToolSpec
@@ -53,7 +53,7 @@ def openai_compatible(url: str, name: str, api_key: str = "unused", timeout: flo
     silence. Raises: BadInput for what is no address or no name, and when the extra `openai` is missing.
     """
     named("the server's name of a model", name)
-    if not is_address(url):
+    if parsed_url(url) is None:
         raise BadInput(f"the url of a model's server begins with http:// or https://, found {url!r:.80}")
     try:
         from pydantic_ai.models.openai import OpenAIChatModel
