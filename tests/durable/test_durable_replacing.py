@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from places import Place, until
+from places import Place, settle, until
 
-from workbench import durable
+from workbench import Call, durable
 
 
 def worker(word: str, gates: dict[str, asyncio.Event], seen: list[tuple[str, Any]], **options: Any) -> Any:
@@ -133,6 +133,46 @@ async def test_a_caller_is_answered_by_whoever_finishes_its_message(place: Place
     gate.set()
 
     assert (await first, await second) == ("old", "new")
+
+
+async def test_callers_outlive_a_life_that_is_replaced_before_it_begins(place: Place) -> None:
+    def desk(word: str) -> Any:
+        @durable(key="desk:{id}", name="desk")
+        async def body(ctx, id: str):
+            parked = ctx.restored or []
+            yield parked
+            async for message in ctx:
+                match message:
+                    case Call("who", reply):
+                        parked = [*parked, reply.id]
+                    case "tell":
+                        for each in parked:
+                            ctx.reply(each, word)
+                        parked = []
+                yield parked
+
+        return body
+
+    bench = await place.open(desk("first"))
+    handle = bench.lookup("desk", id="a")
+    call = handle.call("who", id="1")
+    await handle.until(lambda parked: parked == ["1"])
+    begin, began, gate = bench.store.begin, asyncio.Event(), asyncio.Event()
+
+    async def held(*args: Any, **options: Any) -> Any:
+        began.set()
+        await gate.wait()
+        return await begin(*args, **options)
+
+    bench.store.begin = held  # type: ignore[method-assign]
+    bench.add(desk("second"))
+    await began.wait()
+    bench.add(desk("third"))
+    await settle()
+    gate.set()
+    await handle.cast("tell")
+
+    assert await asyncio.wait_for(call, 20) == "third"
 
 
 async def test_a_kill_does_not_wait_for_a_message_that_never_ends(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -60,6 +61,22 @@ async def test_what_is_sent_while_it_waits_lands_in_order(place: Place) -> None:
 
     assert [await receipt for receipt in receipts] == [1, 2, 3]
     assert await handle.until(lambda total: total == 6) == 6
+
+
+async def test_a_caller_hears_that_the_key_was_taken_while_it_waited(place: Place) -> None:
+    began: list[int] = []
+    one = await place.open(fragile(began, 1, restart="on-crash", backoff=40))
+    handle = one.lookup("fragile", id="a")
+    call = handle.call(5, id="1")
+    await place.clock.idle()
+    assert handle.status == "restarting"
+
+    two = await place.open()
+    assert await two.store.claim("fragile:a", force=True) is None
+    await place.clock.advance(40)
+
+    with pytest.raises(ProcessEnded, match="call again with the same id"):
+        await asyncio.wait_for(call, 20)
 
 
 async def test_a_spent_budget_of_restarts_is_a_crash_that_says_so(place: Place) -> None:

@@ -18,7 +18,7 @@ from workbench.durable.failures import Failures
 from workbench.durable.sending import Outbox, Sent, post
 from workbench.durable.standing import Standing
 from workbench.durable.threads import Threads
-from workbench.errors import Fenced, OwnedElsewhere
+from workbench.errors import Fenced, OwnedElsewhere, ProcessEnded
 from workbench.process.handle import ENDED
 from workbench.process.spawn import GRACE, Ended
 
@@ -175,6 +175,8 @@ class Residence(Standing):
         await self._release("crashed")
         self._runtime.following[self.key] = self
         await self.refresh()
+        words = f"{self.key!r} lives on {owner.label} (pid {owner.pid}) now; call again with the same id"
+        self._outbox.let_go(ProcessEnded(words, name=self.key, status="fenced"))
         self._outbox.post(self._post)
 
     def _post(self, sent: Sent) -> asyncio.Future[Any]:

@@ -57,8 +57,9 @@ class Outbox:
         self._messages.append(sent)
 
     def keep(self, callers: Callers) -> None:
-        """Keep callers whose calls are in the log."""
-        self._callers = callers
+        """Keep callers whose calls are in the log, beside those that no life has adopted yet."""
+        for id, waiting in callers.items():
+            self._callers.setdefault(id, []).extend(waiting)
 
     def deliver(self, activation: Activation, most: int | None) -> None:
         """Give a life everything, or as much as leaves it with at most `most` messages; the rest waits for room."""
@@ -77,6 +78,13 @@ class Outbox:
         while self._messages:
             sent = self._messages.popleft()
             link(post(sent), sent.future)
+
+    def let_go(self, error: BaseException) -> None:
+        """Tell the callers who were kept that no life here adopts them."""
+        callers, self._callers = self._callers, {}
+        for waiting in callers.values():
+            for caller in waiting:
+                fail(caller, error)
 
     def fail(self, words: str, cause: BaseException | None) -> None:
         """Tell everyone that there is no next life."""
