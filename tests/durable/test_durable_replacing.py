@@ -51,6 +51,22 @@ async def test_a_message_at_work_is_finished_under_the_old_code(place: Place) ->
     assert next(life.how for life in await bench.store.activations("worker:a")) == "replaced"
 
 
+async def test_no_message_is_begun_under_code_that_was_replaced(place: Place) -> None:
+    gates, seen = {"slow": asyncio.Event()}, []
+    bench = await place.open(worker("old", gates, seen))
+    handle = bench.lookup("worker", id="a")
+    handle.cast("slow")
+    handle.cast("next")
+    await until(lambda: seen == [("old", "slow")])
+    await place.clock.idle()
+
+    gates["slow"].set()  # the message ends in the turn in which its code is replaced
+    bench.add(worker("new", gates, seen))
+    await handle.until(lambda done: len(done) == 2)
+
+    assert seen == [("old", "slow"), ("new", "next")]
+
+
 async def test_a_message_asleep_goes_on_under_the_new_code(place: Place) -> None:
     def sleeper(word: str) -> Any:
         @durable(key="sleeper:{id}", name="sleeper")

@@ -321,17 +321,27 @@ class DurableProcess(Residence):
             words = f"{self.key!r} is {self._status}; send it again, with the same id if it is a call"
             self._outbox.fail(words, self.error)
 
-    async def replace(self, definition: DurableDefinition) -> None:
+    def replace(self, definition: DurableDefinition) -> None:
         """Go on under another definition of the same name, from the last commit.
 
-        A message at work is finished first, under the old code, whose next life is then under the new one; one that
-        sleeps or waits for a person goes on under the new code at once.
+        A message at work is finished first, under the old code, and no other one is begun under it; one that sleeps or
+        waits for a person goes on under the new code at once.
         """
         self.use(definition)
+        if not self._finishes_first():
+            self._runtime.home.start(self._replace_now(), name=f"replace {self.key}")
+
+    def _finishes_first(self) -> bool:
+        """Whether a message is at work, after which the life is replaced."""
         activation = self.activation
-        if activation is not None and at_work(activation, self._runtime.requests):
-            activation.changed = partial(self._replace_after, activation)
-        else:
+        if activation is None or not at_work(activation, self._runtime.requests):
+            return False
+        activation.changed = partial(self._replace_after, activation)
+        return True
+
+    async def _replace_now(self) -> None:
+        """Replace the life, unless a message came to hand meanwhile."""
+        if not self._finishes_first():
             await self._replaced()
 
     def _replace_after(self, activation: Activation) -> None:

@@ -102,7 +102,7 @@ class Runtime:
                 if same_code(process.definition.body, definition.body):
                     process.use(definition)
                 else:
-                    self.home.start(process.replace(definition), name=f"replace {process.key}")
+                    process.replace(definition)
         freed = self.blocked.free(definition.name)
         if freed:
             self.home.start(self._free(freed), name=f"wake what waited for {definition.name}")
