@@ -302,6 +302,44 @@ async def test_a_count_that_cannot_be_written_ends_the_process_with_the_reason(p
     assert "the disk is full" in str(handle.error)
 
 
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ValueError("there is no caf\udce9.txt"), "ValueError: there is no caf?.txt"),
+        (Mute(), "Mute: it cannot say why: RuntimeError"),
+    ],
+)
+async def test_an_error_that_no_row_can_hold_is_counted_as_any_other(
+    place: Place, error: Exception, words: str
+) -> None:
+    tries: list[Any] = []
+
+    @durable(key="odd:{id}", name="odd")
+    async def odd(ctx, id: str):
+        yield 0
+        async for message in ctx:
+            tries.append(message)
+            if message == "poison":
+                raise error
+            yield message
+
+    bench = await place.open(odd)
+    handle = bench.lookup("odd", id="a")
+    handle.cast("poison")
+    handle.cast(1)
+
+    assert await asyncio.wait_for(handle.until(lambda state: state == 1), 20) == 1
+    assert tries == ["poison", "poison", "poison", 1]
+    assert [letter.error for letter in await bench.store.dead("odd:a")] == [words]
+
+
 async def test_two_keys_do_not_hold_each_other_up(place: Place) -> None:
     bench = await place.open(grinder())
     stuck, free = bench.lookup("grinder", id="a"), bench.lookup("grinder", id="b")

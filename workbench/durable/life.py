@@ -19,6 +19,7 @@ from workbench.durable.context import DurableContext
 from workbench.durable.staging import Staging
 from workbench.errors import Drift, Signal
 from workbench.process.drive import Outcome, current_owner, drive
+from workbench.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,5 +133,5 @@ class Life:
         if delivery is None or isinstance(error, Drift):
             return False
         log.error("%s failed in message %s: %r", self.activation.key, delivery.seq, error, exc_info=error)
-        await self._attempts.count_a_failure(delivery, f"{type(error).__name__}: {error}")
+        await self._attempts.count_a_failure(delivery, f"{type(error).__name__}: {words_of(error)}")
         return True

@@ -28,6 +28,7 @@ from workbench.errors import BadInput, CallRefused, Drift, Fenced, ProcessEnded,
 from workbench.plain import PLAIN, decode
 from workbench.process.drive import Outcome
 from workbench.process.handle import ENDED
+from workbench.words import kind_and_words
 
 if TYPE_CHECKING:
     from workbench.durable.activation import Activation
@@ -225,7 +226,7 @@ class DurableProcess(Residence):
         try:
             life = Life(runtime, self.definition, self.key, begun, self._published)
         except Exception as error:
-            words = str(error) if isinstance(error, BadInput) else f"{type(error).__qualname__}: {error}"
+            words = str(error) if isinstance(error, BadInput) else kind_and_words(error)
             runtime.block(self.key, self.definition.name, f"its state cannot be taken up: {words}")
             raise
         if life.activation.snapshot is not None:

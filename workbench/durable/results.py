@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import StepFailed
 from workbench.plain import PLAIN, Shape, decode, shape_of
+from workbench.words import LONGEST, as_text, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from workbench.store.journal import StepRecord
 
-__all__ = ["declared_by", "failed", "recorded", "words_of"]
-
-LONGEST = 100_000
-"""Characters that are kept of what an exception says, and of its traceback."""
+__all__ = ["declared_by", "failed", "recorded"]
 
 _READ: dict[int, tuple[object, object, Shape]] = {}
 """The shapes of functions whose annotations are texts, by their code and its names: reading costs more than the step.
@@ -70,24 +68,10 @@ def failed(name: str, error: BaseException, *, retryable: bool) -> StepFailed:
         {
             "type": type(error).__qualname__,
             "message": words_of(error),
-            "traceback": _whole("".join(traceback.format_exception(error))[-LONGEST:]),
+            "traceback": as_text("".join(traceback.format_exception(error))[-LONGEST:]),
             "retryable": retryable,
         },
     )
-
-
-def words_of(error: BaseException) -> str:
-    """What an exception says, as text that the journal can hold."""
-    try:
-        text = str(error)
-    except Exception as unable:
-        text = f"it cannot say why: {type(unable).__qualname__}"
-    return _whole(text[:LONGEST])
-
-
-def _whole(text: str) -> str:
-    """The text with a question mark for each half of a character."""
-    return text.encode(errors="replace").decode()
 
 
 def _failure_of(name: str, fields: dict[str, Any]) -> StepFailed:

@@ -19,9 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from workbench.durable.results import failed, words_of
+from workbench.durable.results import failed
 from workbench.errors import BadInput, NotPlain, StepMisuse, WorkbenchError
 from workbench.plain import decode, encode
+from workbench.words import kind_and_words
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -131,7 +132,7 @@ async def try_again(
             if fatal or number >= retry.times:
                 raise failed(name, error, retryable=not fatal) from error
             next_at = clock.now() + retry.wait_after(number, error)
-            last = Try(number, next_at, f"{type(error).__qualname__}: {words_of(error)}", _fields_of(error))
+            last = Try(number, next_at, kind_and_words(error), _fields_of(error))
             await keep(last)
         await clock.sleep_until(last.next_at)
 

@@ -22,6 +22,7 @@ from workbench.messaging.handler import FAILURES, Backoff, Cut, Hands, pause_aft
 from workbench.process.definition import Definition
 from workbench.process.spawn import spawn
 from workbench.table import Table
+from workbench.words import kind_and_words
 
 if TYPE_CHECKING:
     from workbench.messaging.desk import Desk
@@ -99,7 +100,7 @@ class Crew:
 
     def _failed(self, job: Job, error: BaseException) -> bool:
         """See to a job whose handler raised. Gives False."""
-        words = f"{type(error).__qualname__}: {error}"
+        words = kind_and_words(error)
         if job.lost is not None:
             log.warning("a handler of %r was stopped: %s", job.queue, job.lost)
         elif job.over:  # the handler gave it up itself

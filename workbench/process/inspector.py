@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.patch import diff
 from workbench.plain import decode
+from workbench.words import kind_and_words, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,7 @@ def _error(error: BaseException | None) -> dict[str, Any] | None:
         return None
     return {
         "type": type(error).__qualname__,
-        "message": str(error),
+        "message": words_of(error),
         "traceback": "".join(traceback.format_exception(error)),
     }
 
@@ -88,9 +89,7 @@ def _error(error: BaseException | None) -> dict[str, Any] | None:
 def _now_line(handle: Handle) -> dict[str, Any]:
     killed = handle.status == "disposed"
     tone = "red" if handle.status == "crashed" else "violet" if killed else "plain"
-    text = (
-        f"{type(handle.error).__qualname__}: {handle.error}" if handle.error is not None else _SENTENCES[handle.status]
-    )
+    text = kind_and_words(handle.error) if handle.error is not None else _SENTENCES[handle.status]
     recover = next((label for label, _, on in handle.buttons() if on and label == "Recover"), None)
     return {
         "tone": tone,
