@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 from handlers import Handled
@@ -251,3 +252,82 @@ async def test_a_loop_that_was_blocked_extends_its_leases_before_it_takes_more(
     assert [(job.body, job.attempts) for job in handled.jobs] == [("long", 1)]
     handled.gate.set()
     assert (await queue.drained()).done == 1
+
+
+class Outcome(BaseException):
+    """What a test library raises to end a test, say."""
+
+
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ValueError("caf\udce9.txt"), "ValueError: caf?.txt"),
+        (Mute(), "Mute: it cannot say why: RuntimeError"),
+        (Outcome("skipped"), "Outcome: skipped"),
+        (BaseExceptionGroup("both", [Outcome("one")]), "BaseExceptionGroup: both (1 sub-exception)"),
+    ],
+)
+@pytest.mark.parametrize("plain", [False, True])
+async def test_whatever_a_handler_raises_is_a_failure_of_its_job_alone(
+    bench: Workbench, error: BaseException, words: str, plain: bool
+) -> None:
+    queue, handled = bench.queue("mail"), []
+
+    def handle(job: Job) -> None:
+        handled.append(job.body)
+        if job.body == "poison":
+            raise error
+
+    async def handle_on_the_loop(job: Job) -> None:
+        handle(job)
+
+    await queue.put("poison")
+    await queue.put("next")
+    crew = queue.work(handle if plain else handle_on_the_loop, backoff=0)
+    await asyncio.wait_for(queue.drained(), 20)
+
+    assert (sorted(handled), crew.workers[0].status) == (["next", "poison", "poison", "poison"], "running")
+    assert [letter["error"] for letter in queue.dead()] == [words]
+
+
+@pytest.mark.parametrize("given", ["soon", None, float("inf"), pytest.param(10**400, id="huge"), ZeroDivisionError])
+async def test_a_back_off_that_fails_costs_no_worker_and_no_job(
+    bench: Workbench, clock: ManualClock, given: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def backoff(attempts: int) -> Any:
+        if given is ZeroDivisionError:
+            raise given
+        return given
+
+    queue, handled = bench.queue("mail"), Handled(fail=2)
+    await queue.put("a")
+    crew = queue.work(handled, backoff=backoff)
+
+    await clock.advance(0.9)
+    assert (len(handled.jobs), crew.workers[0].status) == (1, "running")
+    await clock.advance(0.1)
+    assert len(handled.jobs) == 2
+    await clock.advance(2)
+
+    assert (len(handled.jobs), queue.stats.done) == (3, 1)
+    assert "a back-off failed after attempt 1" in caplog.text
+
+
+async def test_a_function_that_raises_what_no_future_carries_has_failed(bench: Workbench) -> None:
+    queue = bench.queue("mail")
+
+    def handle(job: Job) -> None:
+        raise GeneratorExit
+
+    await queue.put("a")
+    queue.work(handle, max_attempts=1)
+    await asyncio.wait_for(queue.drained(), 20)
+
+    assert [letter["error"] for letter in queue.dead()] == ["RuntimeError: the handler raised GeneratorExit"]

@@ -1,7 +1,7 @@
 """The crew: workers of one queue, each a process that takes a job, handles it, and takes the next.
 
-- A handler that returns has done its job; one that raises has failed it: the job waits again after a back-off, and is
-  set aside when its attempts are used up.
+- A handler that returns has done its job; one that raises, whatever it raises, has failed it: the job waits again
+  after a back-off, and is set aside when its attempts are used up.
 - A worker that is disposed gives its job back, and the attempt counts for nothing. One that is killed says nothing: its
   lease, or its host's death, frees the job.
 - A plain function runs in a thread of the crew's own. It cannot be stopped: a worker that is disposed waits for it
@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.messaging.handler import FAILURES, Backoff, Cut, Hands, pause_after
+from workbench.messaging.handler import Backoff, Cut, Hands, pause_after
 from workbench.process.definition import Definition
 from workbench.process.spawn import spawn
 from workbench.table import Table
@@ -79,7 +79,10 @@ class Crew:
                 raise
             task.uncancel()
             return self._failed(job, error)
-        except FAILURES as error:
+        except GeneratorExit:  # the loop is gone
+            self.desk.leave(job)
+            raise
+        except BaseException as error:
             return self._failed(job, error)
         finally:
             job.task = None

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from workbench.given import seconds
 from workbench.process.spawn import GRACE
 
 __all__ = ["FAILURES", "LONGEST_PAUSE", "Backoff", "Cut", "Hands", "pause_after"]
@@ -20,10 +22,15 @@ __all__ = ["FAILURES", "LONGEST_PAUSE", "Backoff", "Cut", "Hands", "pause_after"
 LONGEST_PAUSE = 300.0
 """Seconds that a back-off grows to."""
 
+USUAL = 1.0
+"""Seconds of the first pause where nothing else is said."""
+
 FAILURES = (Exception, KeyboardInterrupt, SystemExit)
 """What a handler may raise without taking the kernel, or its own process, with it."""
 
 Backoff = float | Callable[[int], float]
+
+log = logging.getLogger("workbench")
 
 
 class Cut(asyncio.CancelledError):
@@ -68,9 +75,16 @@ class Hands:
 
 
 def pause_after(backoff: Backoff, attempts: int) -> float:
-    """Seconds to wait after attempt number `attempts` failed: `backoff`, doubled each time, or what it says."""
+    """Seconds to wait after attempt number `attempts` failed: `backoff`, doubled each time, or what it says.
+
+    A function that fails, or gives no number of seconds, is logged and takes nothing with it.
+    """
     if callable(backoff):
-        return max(0.0, float(backoff(attempts)))
+        try:
+            return seconds("what a back-off gives", max(0.0, float(backoff(attempts))))
+        except Exception:
+            log.exception("a back-off failed after attempt %s; the pause doubles from %s s instead", attempts, USUAL)
+            backoff = USUAL
     return min(backoff * 2.0 ** min(attempts - 1, 60), LONGEST_PAUSE)
 
 
@@ -78,8 +92,8 @@ def _plain(function: Callable[[Any], Any], argument: Any) -> Any:
     """Call a plain function in its thread."""
     try:
         return function(argument)
-    except StopIteration as error:  # a future cannot carry one
-        raise RuntimeError("the handler raised StopIteration") from error
+    except (StopIteration, GeneratorExit) as error:  # a future cannot carry one
+        raise RuntimeError(f"the handler raised {type(error).__name__}") from error
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
