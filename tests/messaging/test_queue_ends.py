@@ -140,6 +140,38 @@ async def test_a_job_by_hand_is_the_callers_to_end(bench: Workbench, clock: Manu
         await kept.ack()
 
 
+@pytest.mark.parametrize("given", [None, True, "1", -1, float("nan"), float("inf"), 1e308])
+async def test_a_job_by_hand_refuses_times_and_reasons_that_cannot_be(bench: Workbench, given: Any) -> None:
+    queue = bench.queue("mail")
+    await queue.put("a")
+    job = await queue.take()
+
+    for attempt in (job.extend(given), job.release(delay=given)):
+        with pytest.raises(BadInput, match="number of seconds"):
+            await attempt
+    for reason in (5, b"x", ["x"]):
+        with pytest.raises(BadInput, match="told by a text"):
+            await job.bury(reason)  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match="told by a text"):
+            await job.release(error=reason)  # type: ignore[arg-type]
+
+    assert not job.over
+    await job.bury("caf\udce9")
+    assert [letter["error"] for letter in queue.dead()] == ["caf?"]
+
+
+async def test_a_crew_may_be_disposed_again_and_after_its_bench(make_store: Any) -> None:
+    bench = await Workbench.open(store=make_store())
+    one, two = bench.queue("mail").work(print, name="one"), bench.queue("mail").work(print, name="two")
+
+    await asyncio.gather(one.dispose(), one.dispose())
+    await one.dispose()
+    await bench.close()
+    await two.dispose()
+
+    assert {worker.status for crew in (one, two) for worker in crew.workers} == {"disposed"}
+
+
 async def test_a_body_that_cannot_be_read_is_set_aside(bench: Workbench, clock: ManualClock) -> None:
     from workbench.store.queue import NewJob
 

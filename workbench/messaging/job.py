@@ -7,14 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import BadInput
+from workbench.given import seconds as checked_seconds
 from workbench.plain import decode
+from workbench.words import LONGEST, as_text
 
 if TYPE_CHECKING:
     import asyncio
 
     from workbench.store.queue import Hold, JobRecord, Queues
 
-__all__ = ["Job"]
+__all__ = ["SHORTEST", "Job"]
+
+SHORTEST = 0.001
+"""Seconds that a lease lasts at least."""
 
 
 class Job:
@@ -54,21 +60,31 @@ class Job:
         self.over = True
 
     async def extend(self, seconds: float) -> None:
-        """Have the lease end `seconds` from now. A worker extends its own by itself. Raises: LeaseLost."""
+        """Have the lease end `seconds` from now. A worker extends its own by itself. Raises: LeaseLost, BadInput."""
+        checked_seconds("the time by which a lease is extended", seconds, SHORTEST)
         _check(await self._queues.extend(self.queue, [self.hold], seconds), self.id)
 
     async def release(self, *, delay: float = 0.0, error: str | None = None) -> None:
-        """Give the job back, to be taken again after `delay` seconds. Raises: LeaseLost."""
-        await self._queues.release(self.queue, self.hold, delay=delay, error=error)
+        """Give the job back, to be taken again after `delay` seconds. Raises: LeaseLost, BadInput."""
+        checked_seconds("delay", delay)
+        words = None if error is None else _words(error)
+        await self._queues.release(self.queue, self.hold, delay=float(delay), error=words)
         self.over = True
 
     async def bury(self, error: str) -> None:
-        """Set the job aside as a dead letter, for somebody to look at. Raises: LeaseLost."""
-        await self._queues.bury(self.queue, self.hold, error)
+        """Set the job aside as a dead letter, for somebody to look at. Raises: LeaseLost, BadInput."""
+        await self._queues.bury(self.queue, self.hold, _words(error))
         self.over = True
 
     def __repr__(self) -> str:
         return f"<job {self.id} of {self.queue!r}, attempt {self.attempts}: {self.body!r:.60}>"
+
+
+def _words(error: object) -> str:
+    """Why a job was given up. Raises: BadInput for what is no text."""
+    if not isinstance(error, str):
+        raise BadInput(f"why a job is given up is told by a text, found {error!r:.80}; write e.g. error=str(error)")
+    return as_text(error[:LONGEST])
 
 
 def _check(lost: dict[int, Exception], id: int) -> None:

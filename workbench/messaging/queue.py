@@ -17,6 +17,7 @@ from workbench.errors import BadInput, JobConflict
 from workbench.given import named, seconds, whole
 from workbench.messaging.crew import Crew, Handler
 from workbench.messaging.desk import Desk, Terms
+from workbench.messaging.job import SHORTEST
 from workbench.plain import decode, digest, encode
 from workbench.store.queue import JobStatus, NewJob
 from workbench.table import Table, in_html
@@ -143,7 +144,7 @@ class Queue:
             raise BadInput(f"a queue is worked by a function of a job, found {handler!r}")
         whole("workers", workers, 1, CROWD)
         whole("max_attempts", max_attempts, 1)
-        seconds("lease", lease, 0.001, DAY)
+        seconds("lease", lease, SHORTEST, DAY)
         if not callable(backoff):
             seconds("backoff", backoff)
         name = named("a crew", getattr(handler, "__name__", type(handler).__name__) if name is None else name)
@@ -171,7 +172,7 @@ class Queue:
         Nobody extends it or says how it went but the caller: `ack`, `extend`, `release`, `bury`. Raises: BadInput.
         """
         self._room.check_begins()
-        seconds("lease", lease, 0.001, DAY)
+        seconds("lease", lease, SHORTEST, DAY)
         desk = self._hands.get(lease)
         if desk is None:
             desk = self._hands[lease] = self._room.desk(self.name, Terms(float(lease), BY_HAND, kept=False))

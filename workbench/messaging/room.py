@@ -111,7 +111,8 @@ class PostRoom:
     async def forget(self, desk: Desk) -> None:
         """Nobody waits at a desk any more."""
         await desk.close()
-        self._desks[desk.queue].remove(desk)
+        if desk in (known := self._desks[desk.queue]):
+            known.remove(desk)
 
     def offer(self, queue: str, *, later: bool = False) -> None:
         """Something was put into a queue here; `later` says that some of it has to wait first."""
