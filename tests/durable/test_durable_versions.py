@@ -136,6 +136,30 @@ async def test_a_key_whose_migration_fails_is_blocked_until_one_works(place: Pla
     assert bench.blocked == {}
 
 
+async def test_a_key_whose_arguments_do_not_fit_its_code_is_blocked_until_they_do(place: Place) -> None:
+    @durable(key="account:{number}", name="account")
+    async def renamed(ctx, number: str):
+        yield 0
+
+    await stored(place, 5)
+    bench = await place.open(renamed)
+    words = (
+        "its arguments do not fit: account(ctx, number: 'str') does not take {'id': 'a'}: missing a required argument"
+    )
+    await bench.store.post("account:a", "7", wake=place.clock.now())
+    await place.clock.advance(1)
+    assert bench.blocked == {"account:a": f"{words}: 'number'"}
+    lives = len(bench.store.activations_now("account:a"))
+    await place.clock.advance(100)
+    assert len(bench.store.activations_now("account:a")) == lives
+
+    bench.add(account(1))
+
+    handle = bench.lookup("account", id="a")
+    await until(lambda: handle.state == {"cents": 12})
+    assert bench.blocked == {}
+
+
 async def test_the_code_that_each_life_ran_is_kept_with_its_key(place: Place) -> None:
     def one(word: str) -> Any:
         @durable(key="coded:{id}", name="coded")

@@ -223,11 +223,14 @@ class DurableProcess(Residence):
             begun = replace(begun, loaded=replace(begun.loaded, cut_off=False))
             await runtime.store.release(self.key, before, "crashed", "")
         runtime.blocked.forget(self.key)
+        what = "its arguments do not fit"
         try:
+            self.definition.bind(self.args)  # they may be older than this code
+            what = "its state cannot be taken up"
             life = Life(runtime, self.definition, self.key, begun, self._published)
         except Exception as error:
             words = str(error) if isinstance(error, BadInput) else kind_and_words(error)
-            runtime.block(self.key, self.definition.name, f"its state cannot be taken up: {words}")
+            runtime.block(self.key, self.definition.name, f"{what}: {words}")
             raise
         if life.activation.snapshot is not None:
             self.states.publish(life.activation.snapshot)
