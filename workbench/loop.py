@@ -15,6 +15,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from workbench.errors import BadInput
+
 __all__ = ["Home"]
 
 T = TypeVar("T")
@@ -47,6 +49,11 @@ class Home:
     def here(self) -> bool:
         """Whether the caller is on the home loop's thread."""
         return threading.get_ident() == self.thread
+
+    def must_be_here(self, what: str) -> None:
+        """Raises: BadInput in another thread, which says that `what` belongs here."""
+        if threading.get_ident() != self.thread:
+            raise BadInput(f"{what} on the loop of its bench; from a thread, hop there: loop.call_soon_threadsafe(…)")
 
     def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
         """Run `work` as a task that is kept until it ends; a failure that nobody awaits is logged with its name."""

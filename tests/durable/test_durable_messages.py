@@ -367,3 +367,16 @@ async def test_threads_wait_for_receipts_together(place: Place) -> None:
     assert numbers == [1, 2, 3, 4]
     with pytest.raises(BadInput, match="await receipt"):
         receipts[0].result()
+
+
+async def test_a_thread_is_told_to_hop_and_sends_nothing(place: Place) -> None:
+    bench = await place.open(tally())
+    handle = bench.lookup("tally", id="a")
+    await handle.cast(1)
+
+    for send in (lambda: handle.cast(2), lambda: handle.call({"type": "total"}, id="1")):
+        with pytest.raises(BadInput, match="from a thread, hop there"):
+            await asyncio.to_thread(send)
+
+    assert await handle.call({"type": "total"}, id="1") == 1
+    assert [logged.kind for logged in bench.store.history_now("tally:a")].count("message") == 2

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from workbench import Call, process, spawn
-from workbench.errors import CallRefused, ProcessEnded
+from workbench.errors import BadInput, CallRefused, ProcessEnded
 
 
 @process
@@ -157,4 +157,14 @@ async def test_a_call_before_the_first_state_is_answered() -> None:
     handle = spawn(slow)
 
     assert await handle.call({"type": "early"}) == "late"
+    await handle.dispose()
+
+
+async def test_a_call_from_a_thread_is_told_to_hop() -> None:
+    handle = spawn(desk)
+
+    with pytest.raises(BadInput, match="from a thread, hop there"):
+        await asyncio.to_thread(lambda: handle.call({"type": "add", "amount": 2}))
+
+    assert await handle.call({"type": "add", "amount": 3}) == 3
     await handle.dispose()

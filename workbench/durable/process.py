@@ -51,8 +51,10 @@ class DurableProcess(Residence):
     def cast(self, message: Any) -> Receipt:
         """Post a message at once; await the receipt for its number, once it is in the journal.
 
-        Raises: NotPlain; CallRefused when its mailbox is full and refuses; StoreError when its bench is closed.
+        Raises: NotPlain; CallRefused when its mailbox is full and refuses; StoreError when its bench is closed;
+        BadInput in another thread.
         """
+        self._runtime.home.must_be_here("a message is cast")
         text = self.definition.shapes[0].encode(message, "message")
         receipt = Receipt(self._runtime.home)
         if self.activation is not None and not self._how and (self.definition.mailbox is None or not self._is_full()):
@@ -66,8 +68,9 @@ class DurableProcess(Residence):
 
         Raises: CallRefused without an id, when no case takes it or when the mailbox is full and refuses; CallConflict
         for the id of another message, DeadLettered when its message was set aside, ProcessEnded when the process ends
-        first (call again with the same id), NotPlain, StoreError when its bench is closed.
+        first (call again with the same id), NotPlain, StoreError when its bench is closed, BadInput in another thread.
         """
+        self._runtime.home.must_be_here("a process is called")
         if type(id) is not str or not id or not _is_text(id):
             raise CallRefused(
                 f"a call to {self.key!r} needs an id made from the thing being done, "

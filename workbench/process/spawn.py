@@ -77,7 +77,7 @@ class Process(Handle):
 
     __slots__ = (
         *("_args", "_begun", "_calls", "_clock", "_context", "_definition", "_mailbox", "_replaced", "_restarts"),
-        *("_task", "_warned", "_working"),
+        *("_home", "_task", "_warned", "_working"),
     )
 
     def __init__(self, definition: Definition, args: dict[str, Any], clock: Clock = SYSTEM) -> None:
@@ -93,7 +93,8 @@ class Process(Handle):
         self._working = True
         if definition.initial is not None:
             self.states.publish(self.states.shape.encode(definition.initial, "state"))
-        self._task = Home.of_running().start(self._run(), name=f"process {self.name}")
+        self._home = Home.of_running()
+        self._task = self._home.start(self._run(), name=f"process {self.name}")
 
     @property
     def definition(self) -> Definition:
@@ -130,8 +131,10 @@ class Process(Handle):
     def call(self, message: Any, *, id: str | None = None) -> Awaitable[Any]:
         """Post a message and await its answer.
 
-        Raises: ProcessEnded when the process is not running or ends first, CallRefused when no case takes the message.
+        Raises: ProcessEnded when the process is not running or ends first, CallRefused when no case takes the message,
+        BadInput in another thread.
         """
+        self._home.must_be_here("a process is called")
         future = asyncio.get_running_loop().create_future()
         if self._status in ENDED:
             future.set_exception(
