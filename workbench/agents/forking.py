@@ -3,7 +3,8 @@
 - A fork is made of copied rows, brought in by one transaction: it is there whole, or not at all. It needs nothing of
   the run that it came from, which may be deleted, and it can be recovered, exported and forked again.
 - What it shares is in its journal, so nothing of that runs again: neither models nor tools. What was decided in it is
-  not asked again; what was pending is asked anew, under an id of the fork.
+  not asked again; what was pending is asked anew, under an id of the fork. A tool that waited with a question does
+  again what leads there, but for its steps.
 - Its first message says what it was forked from, before which step, what was edited and what was saved.
 - The times of what is shared are moved so that it ends when the fork begins: a bar keeps its length.
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import Counter
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +23,8 @@ from workbench.agents.agent import Agent
 from workbench.agents.calls import OUTCOME
 from workbench.agents.edits import Edits
 from workbench.agents.fork_points import Point, Prefix
+from workbench.agents.gate import INTENT
+from workbench.agents.inquiry import QUESTION
 from workbench.agents.loop import FIRST
 from workbench.agents.stored import AGENT, run_key
 from workbench.agents.usage import no_usage, with_turn
@@ -132,8 +136,24 @@ class _Source:
         of_message = [row for row in entries if row["seq"] == self.seq and row["kind"] not in ("message", "commit")]
         origin = next((int(row["payload"]) for row in of_message if row["kind"] == "requeued"), self.seq)
         self.origin = origin
-        self.prefix = Prefix(id, self.key, origin, [_record(row) for row in of_message])
         self.requests = {row["id"]: row for row in rows if row["row"] == "record" and row["kind"] == KIND}
+        self.prefix = Prefix(id, self.key, origin, self._to_share([_record(row) for row in of_message]))
+
+    def _to_share(self, records: list[StepRecord]) -> list[StepRecord]:
+        """The records without the intent of a call that waits with a question: it was at rest, and goes on from there.
+
+        With its intent alone it would be one that was cut off, and is not run again.
+        """
+        over = {record.branch for record in records if record.name == OUTCOME}
+        heard = Counter(record.branch for record in records if record.name == QUESTION)
+
+        def rests(record: StepRecord) -> bool:
+            if record.name != INTENT or record.branch.partition("/")[0] in over:
+                return False
+            key = step_key(self.key, self.origin, record.branch, QUESTION, heard[record.branch])
+            return request_id(key) in self.requests
+
+        return [record for record in records if not rests(record)]
 
 
 def _is_ask(payload: str | None) -> bool:
