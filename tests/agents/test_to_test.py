@@ -26,9 +26,9 @@ from workbench.testing import decided, scripted_team
 SHOP = '''
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BaseModel, Field, SecretStr
 
-from workbench import Agent, models, tool
+from workbench import Agent, ToolContext, models, tool
 
 Pin = Annotated[str, Field(json_schema_extra={"format": "password"})]
 
@@ -47,9 +47,26 @@ def refund(order_id: str, amount: int, pin: Pin = "") -> str:
     return f"{order_id}: {amount} refunded with {pin or 'no pin'}"
 
 
+class Login(BaseModel):
+    user: str
+    pin: SecretStr
+
+
+@tool
+def log_in(logins: list[Login], again: Login | None = None) -> int:
+    """Log in."""
+    return len(logins)
+
+
+@tool
+async def ask_pin(ctx: ToolContext) -> int:
+    """Ask for the pin."""
+    return len((await ctx.ask_user(SecretStr, "Which pin?")).get_secret_value())
+
+
 helper = Agent("helper", tools=[look_up], model="offline")
 failing = helper.but("failing")
-support = Agent("support", tools=[look_up, refund, helper], model="offline")
+support = Agent("support", tools=[look_up, refund, log_in, ask_pin, helper], model="offline")
 '''
 
 
@@ -113,6 +130,29 @@ async def test_a_written_test_is_green_and_turns_red_with_its_tools(
     assert "'total': 50" in words
     with pytest.raises(BadInput, match="is there already; a test overwrites nothing"):
         run.to_test(tmp_path / "test_written.py")
+
+
+async def test_no_secret_is_written_wherever_it_was_given(room: House, shop: ModuleType, tmp_path: Path) -> None:
+    bench = await room.open()
+    run = await played(
+        bench,
+        shop,
+        call("refund", order_id="A-1", amount=1, pin="proposed-1"),
+        call("log_in", logins=[{"user": "ann", "pin": "listed-2"}], again={"user": "bob", "pin": "inner-3"}),
+        call("ask_pin"),
+        raw_call("refund", '{"pin": "cut\\"-4", "amount": 1, "order'),
+        "Done; it was listed-2.",
+    )
+    await bench.approvals.approve((await run.approval()).id, {"order_id": "A-1", "amount": 1, "pin": "edited-5"})
+    await bench.approvals.answer((await run.approval()).id, "answered-6")
+    assert await run == "Done; it was listed-2."
+
+    text = run.to_test(tmp_path / "test_written.py")
+
+    secrets = ["proposed-1", "listed-2", "inner-3", "cut", "edited-5", "answered-6"]
+    assert [secret for secret in secrets if secret in text] == []
+    assert "ann" in text
+    assert "bob" in text
 
 
 async def test_a_team_is_played_again_and_a_failed_run_fails_again(

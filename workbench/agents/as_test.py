@@ -3,7 +3,8 @@
 - The models are scripted with the turns of the journal, and people with its decisions; the tools run as they are now.
   So the test is red when a tool behaves in another way, and green as it is written.
 - What cannot happen again (a call that a kill interrupted, one that was denied without a person) is not asserted.
-- Arguments that a tool's schema marks as secret, and their texts wherever they stand, are written as `SECRET`.
+- What a schema marks as secret, in arguments that were proposed, edited or run, and in answers, is written as `SECRET`
+  wherever it stands.
 
 Source: AGENTS 4 (12). Knows nothing of pytest; what a written test imports is in `workbench.testing`.
 """
@@ -19,11 +20,13 @@ from unittest.mock import ANY
 
 from workbench.agents.as_source import imports_of, source
 from workbench.agents.durable_agent import DurableAgent
+from workbench.agents.questions import INPUT_REQUIRED
+from workbench.agents.secret_texts import secret_texts, secret_texts_of_raw
 from workbench.errors import BadInput
 from workbench.models.script import ScriptedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from workbench.agents.agent import Agent
     from workbench.agents.run import Run
@@ -57,8 +60,16 @@ def write_test(text: str, path: object) -> None:
         raise BadInput(f"{str(path)!r} cannot be written ({error.strerror}); name another file") from error
 
 
-def source_of_test(run: Run, agent: Agent, place: str | None, ignore: Iterable[str], *, importable: bool) -> str:
-    """The text of a test of `run`.
+def source_of_test(
+    run: Run,
+    agent: Agent,
+    place: str | None,
+    ignore: Iterable[str],
+    *,
+    importable: bool,
+    agents: Mapping[str, Agent],
+) -> str:
+    """The text of a test of `run`, of one of the `agents` that are known here.
 
     `place` is where the test imports the agent from, `module:name`; left out, it is looked for, and with `importable`
     it must be found. `ignore` are calls whose result is another one each time. Raises: BadInput.
@@ -72,7 +83,7 @@ def source_of_test(run: Run, agent: Agent, place: str | None, ignore: Iterable[s
     if strange := ignored - {call["call"] for call in calls}:
         raise BadInput(f"run {run.id!r} has no call {min(strange)!r} to ignore; it has {[c['call'] for c in calls]}")
     module, name = _where(agent, place, importable=importable)
-    secrets = _Secrets(run)
+    secrets = _Secrets(run, agents)
     scripts: dict[str, dict[str, list[Any]]] = {}
     decisions: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     _gather(run, run.id, secrets, scripts, decisions)
@@ -152,22 +163,41 @@ def _expected(call: dict[str, Any], ignored: set[str]) -> dict[str, Any]:
 
 
 class _Secrets:
-    """What must not be written: the secret arguments of a run and of those it asked."""
+    """What must not be written: what is secret in the calls, edits and answers of a run and of those it asked."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, agents: Mapping[str, Agent]) -> None:
+        self._agents = agents
         self._texts: set[str] = set()
-        self.found = False
         self._collect(run)
+        self.found = bool(self._texts)
+        self._texts |= {json.dumps(text, ensure_ascii=how)[1:-1] for text in self._texts for how in (True, False)}
 
     def _collect(self, run: Run) -> None:
+        facts = run.facts()
+        for (_, _, turn), holder in zip(facts.turns(), facts.holders(), strict=False):
+            for call in turn.calls:
+                self._texts.update(self._proposed(holder, call))
+        for request in facts.requests:
+            schema, decision = request.body["schema"], request.decision or {}
+            given = [request.body["args"], decision.get("args")]
+            if request.body.get("reason") == INPUT_REQUIRED:
+                given.append(decision.get("value"))
+            self._texts.update(text for value in given for text in _secrets_in(schema, value))
         for row in run.view()["rows"]:
-            if row["kind"] == "call":
-                for name in row.get("secret", []):
-                    if row["args"].get(name) not in (None, ""):
-                        self.found = True
-                        self._texts.add(str(row["args"][name]))
+            if row["kind"] == "call":  # what was marked when it ran, whatever its tool marks now
+                marked = {"properties": {name: {"writeOnly": True} for name in row.get("secret", [])}}
+                self._texts.update(secret_texts(marked, row["args"]))
         for child in run.children:
             self._collect(child)
+
+    def _proposed(self, holder: str, call: Call) -> Iterable[str]:
+        agent = self._agents.get(holder)
+        tool = agent.tools.get(call.tool) if agent is not None else None
+        if tool is None:
+            return ()
+        if call.args is None:
+            return secret_texts_of_raw(tool.parameters, call.raw)
+        return _secrets_in(tool.parameters, call.args)
 
     def masked(self, value: Any) -> Any:
         """A value without the secrets, wherever they stand in it."""
@@ -187,6 +217,12 @@ class _Secrets:
                 return SECRET
             case _:
                 return value
+
+
+def _secrets_in(schema: Any, value: Any) -> Iterator[str]:
+    """What is secret in a value, by its schema; what a tool takes in another shape than that, by its name alone."""
+    yield from secret_texts(schema, value)
+    yield from secret_texts_of_raw(schema, json.dumps(value, default=str))
 
 
 def _text(run: Run, module: str | None, name: str, parts: Mapping[str, Any], secrets: _Secrets) -> str:

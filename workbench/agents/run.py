@@ -296,7 +296,7 @@ class Run(RunRecord):
         known = self._studio.agents.get(self.agent)
         if known is None:
             raise NoCode(f"no agent {self.agent!r} here to make a test of; add it with bench.add(…)", name=self.agent)
-        text = source_of_test(self, known, agent, ignore, importable=path is not None)
+        text = source_of_test(self, known, agent, ignore, importable=path is not None, agents=self._studio.agents)
         if path is not None:
             write_test(text, path)
         return text
