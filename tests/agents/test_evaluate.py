@@ -128,6 +128,67 @@ async def test_a_score_that_raises_or_is_no_number_is_told_in_its_row(room: Hous
     assert (table.summary["broken"], table.summary["exact"], table.summary["failed"]) == (None, 1.0, 1)
 
 
+class Failed(BaseException):
+    """What a test library fails with."""
+
+
+class Shy:
+    """What cannot be shown."""
+
+    def __repr__(self) -> str:
+        raise ValueError("not to be seen")
+
+
+def fails(error: BaseException) -> Any:
+    """A score function that raises."""
+
+    def raising(result: Any) -> float:
+        raise error
+
+    return raising
+
+
+@pytest.mark.parametrize(
+    ("score", "words"),
+    [
+        (fails(Failed("2 is not 3")), "score odd: Failed: 2 is not 3"),
+        (fails(SystemExit(1)), "score odd: SystemExit: 1"),
+        (lambda result: 10**400, f"score odd gave {10**400!r:.60}, which is no number and no truth value"),
+        (lambda result: Shy(), "score odd gave a Shy that cannot be shown (ValueError), which is no number and no"),
+    ],
+    ids=["fails as a test does", "leaves", "has no float", "cannot be shown"],
+)
+async def test_no_score_keeps_the_others_from_their_rows(room: House, score: Any, words: str) -> None:
+    bench = await room.open(agent := Agent("adder", model=Adder()))
+
+    table = await bench.evaluate(agent, SUMS[:2], score={"odd": score, "exact": exact})
+
+    assert [(row["odd"], row["exact"]) for row in table] == [(None, True), (None, True)]
+    assert table[0]["error"][: len(words)] == words
+
+
+async def test_a_case_whose_run_cannot_begin_has_that_in_its_row(room: House) -> None:
+    bench = await room.open(agent := Agent("adder", model=Adder()))
+    await bench.run(agent, "3 + 3", id="sums.0.0")
+
+    table = await bench.evaluate(agent, SUMS[:2], score=exact, id="sums")
+
+    assert [(row["output"], row["exact"]) for row in table] == [(None, None), ("4", True)]
+    assert table[0]["error"].startswith("CallConflict: the run 'sums.0.0' is 'adder' with '3 + 3' and is asked for as")
+
+
+async def test_a_score_that_changes_its_case_changes_it_for_no_other(room: House) -> None:
+    bench = await room.open(agent := Agent("adder", model=Adder()))
+
+    def spoils(result: Any) -> int:
+        result.case.clear()
+        return 0
+
+    table = await bench.evaluate(agent, SUMS[:1], score=[spoils, exact])
+
+    assert (table[0]["spoils"], table[0]["exact"], table[0]["error"]) == (0, True, None)
+
+
 async def test_a_score_sees_the_calls_and_the_whole_case(room: House) -> None:
     @tool(read_only=True)
     def look_up(order_id: str) -> str:
@@ -176,6 +237,9 @@ async def test_a_run_that_waits_for_a_person_is_waited_for(room: House) -> None:
         ({"cases": ["a"], "at_once": 0}, "at_once is a whole number from 1"),
         ({"cases": ["a"], "score": 3}, "score is a function, a list of them, or a dict"),
         ({"cases": ["a"], "score": [exact, exact]}, "two score functions have one name"),
+        ({"cases": ["a"], "score": {"score": exact, "<lambda>": exact}}, "two score functions have one name, 'score'"),
+        ({"cases": ["a"], "score": {"s" * 513: exact}}, "the name of a score has at most 512 bytes"),
+        ({"cases": ["a"], "id": "e" * 509}, "the id of an evaluation has at most 508 bytes"),
         (
             {"cases": ["a"], "score": {"tokens": exact}},
             "the score 'tokens' is a function with a name that no column",

@@ -3,7 +3,8 @@
 - Every run has an id made of the evaluation, its case and its repeat, and its end is a step: after a crash the
   evaluation goes on where it was, what has finished is neither run nor scored again.
 - `at_once` runs are out at a time. A run that waits for a person waits; one that fails has its error in its row.
-- A score is a step too. A score function that raises leaves its words in the row, and the others count.
+- A score is a step too. A score function that raises leaves its words in the row, and the others count; so does a case
+  whose run cannot be begun.
 - Score functions are code: after a restart the evaluation goes on once `bench.evaluate` is called with its id again.
 
 Source: AGENTS 4 (21). Knows nothing of windows.
@@ -16,15 +17,18 @@ import inspect
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.as_test import call_outcomes
+from workbench.agents.runs import LONGEST_ID
 from workbench.agents.scores import Scores
 from workbench.durable.answers import hear
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.keys import escape
-from workbench.errors import BadInput, CallConflict
+from workbench.durable.results import words_of
+from workbench.errors import BadInput, CallConflict, Signal
 from workbench.given import named, several, whole
 from workbench.plain import decode, digest, encode
 from workbench.process.calls import Call
@@ -52,8 +56,8 @@ Score = Callable[["Result"], Any]
 class Result:
     """What a score function is given of a run that completed.
 
-    `case` is the case as it was given, `expected` its field of that name, `calls` are what came of its
-    calls, as `workbench.testing.call_outcomes` says.
+    `case` is the case as it was given, `expected` its field of that name, `output` the answer as plain data, `calls`
+    are what came of its calls, as `workbench.testing.call_outcomes` says. Each score function has its own copy.
     """
 
     case: dict[str, Any]
@@ -86,7 +90,7 @@ def begin_evaluation(
 ) -> Evaluation:
     """Begin an evaluation, or go on with the one of this id. Raises: BadInput, NotPlain, CallConflict."""
     scores, listed = _named_scores(score), several("cases", cases, '["Cancel order A-1002"]')
-    message = {
+    message: dict[str, Any] = {
         "type": EVALUATE,
         "agent": agent.name,
         "cases": [_case(number, case) for number, case in enumerate(listed)],
@@ -96,7 +100,8 @@ def begin_evaluation(
     }
     if not message["cases"]:
         raise BadInput("an evaluation needs at least one case; give texts, or dicts with a 'request'")
-    name = named("the id of an evaluation", id) if id is not None else f"eval-{secrets.token_hex(4)}"
+    room = LONGEST_ID - len(_run_id("", len(message["cases"]), message["repeats"]))
+    name = named("the id of an evaluation", id, room) if id is not None else f"eval-{secrets.token_hex(4)}"
     key, text = f"evaluation:{escape(name)}", encode(message, "cases")
     known = runtime.store.message_now(key, EVALUATE)
     if known is not None and digest(decode(known)) != digest(decode(text)):
@@ -141,16 +146,22 @@ def _named_scores(score: Any) -> dict[str, Score]:
     if not isinstance(given, Mapping):
         if not isinstance(given, Iterable):
             raise BadInput(f"score is a function, a list of them, or a dict with their names, found {score!r:.80}")
-        listed = list(given)
-        given = {getattr(each, "__name__", f"score{number}"): each for number, each in enumerate(listed)}
-        if len(given) != len(listed):
-            raise BadInput("two score functions have one name; give a dict of names and functions")
-    for name, function in given.items():
+        pairs = [(getattr(each, "__name__", f"score{number}"), each) for number, each in enumerate(given)]
+    else:
+        pairs = list(given.items())
+    made: dict[str, Score] = {}
+    for name, function in pairs:
         if type(name) is not str or not name or not callable(function) or name in COLUMNS:
             raise BadInput(f"the score {name!r} is a function with a name that no column has, found {function!r:.80}")
-    return {("score" if name == "<lambda>" else name): function for name, function in given.items()}
+        called = "score" if name == "<lambda>" else named("the name of a score", name, LONGEST_NAME)
+        if called in made:
+            raise BadInput(f"two score functions have one name, {called!r}; give a dict of names and functions")
+        made[called] = function
+    return made
 
 
+LONGEST_NAME = 512
+"""Bytes of a score's name at most."""
 COLUMNS = ("case", "repeat", "run", "request", "output", "tokens", "cost", "seconds", "error")
 
 
@@ -194,7 +205,7 @@ class _Body:
     async def _row(
         self, ctx: DurableContext[Any, Any], id: str, case: dict[str, Any], number: int, repeat: int
     ) -> dict[str, Any]:
-        name = f"{id}.{number}.{repeat}"
+        name = _run_id(id, number, repeat)
         end = await ctx.call("@run", _Case(self._runs, self._agent, name), case["request"])
         row = {"case": case.get("name", number), "repeat": repeat, "run": name, "request": case["request"]}
         row |= {column: end[column] for column in ("output", "tokens", "cost", "seconds", "error")}
@@ -202,10 +213,14 @@ class _Body:
             row[score] = None
             if end["status"] == "completed":
                 result = Result(case, end["output"], end["calls"], end["seconds"], name)
-                made = await ctx.step(f"score {score}", _scored(score, function, result))
+                made = await ctx.step(f"score {score}", _scored(score, function, deepcopy(result)))
                 row[score] = made["value"]
                 row["error"] = row["error"] or made["error"]
         return row
+
+
+def _run_id(id: str, case: int, repeat: int) -> str:
+    return f"{id}.{case}.{repeat}"
 
 
 def _places(asked: dict[str, Any]) -> list[tuple[int, int]]:
@@ -216,33 +231,55 @@ def _scored(name: str, function: Score, result: Result) -> Callable[[], Any]:
     """The step that scores: `{"value", "error"}`, whatever the function does."""
 
     def judged(value: Any) -> dict[str, Any]:
-        if value is None or (isinstance(value, (bool, int, float)) and math.isfinite(value)):
+        if value is None or (isinstance(value, (bool, int, float)) and _is_number(value)):
             return {"value": value, "error": None}
-        return {"value": None, "error": f"score {name} gave {value!r:.60}, which is no number and no truth value"}
+        return _unscored(f"score {name} gave {_shown(value):.60}, which is no number and no truth value")
 
-    def failed(error: Exception) -> dict[str, Any]:
-        return {"value": None, "error": f"score {name}: {type(error).__qualname__}: {error}"}
+    def failed(error: BaseException) -> dict[str, Any]:
+        if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, Signal)):  # not about this score
+            raise error
+        return _unscored(f"score {name}: {type(error).__qualname__}: {words_of(error)}")
 
     async def waited() -> dict[str, Any]:
         try:
             return judged(await function(result))
-        except Exception as error:
+        except BaseException as error:  # such as what a test library fails with
             return failed(error)
 
     def called() -> Any:
         try:
             value = function(result)
-        except Exception as error:
+        except BaseException as error:
             return failed(error)
         return _late(value) if inspect.isawaitable(value) else judged(value)
 
     async def _late(value: Awaitable[Any]) -> dict[str, Any]:
         try:
             return judged(await value)
-        except Exception as error:
+        except BaseException as error:
             return failed(error)
 
     return waited if inspect.iscoroutinefunction(function) else called
+
+
+def _unscored(why: str) -> dict[str, Any]:
+    return {"value": None, "error": why}
+
+
+def _is_number(value: float) -> bool:
+    """Whether a mean can be made of it."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _shown(value: Any) -> str:
+    """What a value looks like, or which kind it is where it cannot be shown."""
+    try:
+        return repr(value)
+    except Exception as error:
+        return f"a {type(value).__qualname__} that cannot be shown ({type(error).__qualname__})"
 
 
 class _Case:
@@ -255,7 +292,12 @@ class _Case:
 
     async def call(self, request: str, *, id: str) -> dict[str, Any]:
         """How the run ended."""
-        run = self._runs.start(self._agent, request, id=self.key)
+        try:
+            run = self._runs.start(self._agent, request, id=self.key)
+        except (BadInput, CallConflict) as refused:  # the others have their runs all the same
+            why = f"{type(refused).__qualname__}: {refused}"
+            nothing = dict.fromkeys(("output", "tokens", "cost"))
+            return {"status": "failed", "error": why, "seconds": 0.0, "calls": [], **nothing}
         await _ended(run)
         view = run.view()
         usage, error = view["usage"], view["error"]
