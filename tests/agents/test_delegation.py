@@ -10,6 +10,7 @@ from houses import Desk, Ears, House, Worker, calls, ears, until
 
 from workbench import Agent, ToolContext, tool
 from workbench.agents.context import Principal
+from workbench.agents.delegation import DEEPEST
 from workbench.errors import BadInput, RunCancelled
 from workbench.models.script import call
 
@@ -279,6 +280,26 @@ async def test_many_are_asked_at_once_and_answer_in_the_order_of_asking(house: H
     assert (most[0], [child.id for child in bench.runs["r1"].children]) == (
         2,
         [f"r1/t1.0/ask{number}" for number in range(5)],
+    )
+
+
+async def test_agents_that_ask_one_another_in_a_circle_are_stopped(room: House) -> None:
+    @tool
+    async def think(ctx: ToolContext) -> str:
+        """Have it thought over."""
+        return str(await ctx.ask("thinker", "Think."))
+
+    thinker = Agent("thinker", tools=[think], model=Ears(call("think"), "Thought over."))
+    bench = await room.open(thinker)
+
+    assert await bench.run(thinker, "Think.", id="r1") == "Thought over."
+
+    assert len(bench.runs) == DEEPEST
+    deepest = max(bench.runs, key=lambda run: len(run.id))
+    (row,) = calls(deepest)
+    assert row["error"]["message"] == (
+        "agent 'thinker' is not asked: 32 runs ask one another already, in the end thinker → thinker → thinker; "
+        "answer with what there is"
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from houses import Desk, Ears, House, Worker, calls, ears, until
 
 from workbench import Agent, ToolContext, tool
-from workbench.errors import BadInput
+from workbench.errors import BadInput, RunFailed
 from workbench.models.messages import user_text
 from workbench.models.script import call
 
@@ -103,6 +103,23 @@ async def test_each_agent_has_its_own_turns_to_use(room: House) -> None:
 
     assert await bench.run(agent, "Write.") == "Reviewed."
     assert desk.ran == [("A-1002", "")]
+
+
+async def test_a_run_that_is_handed_around_in_a_circle_ends(house: House) -> None:
+    @tool
+    def pass_on(ctx: ToolContext) -> str:
+        """Have somebody else do it."""
+        turn = int(ctx.call_id.rpartition("#t")[2].partition(".")[0])
+        ctx.hand_off("bob" if turn % 2 else "ann", "Do it.")
+        return "passed on"
+
+    ann, bob = (Agent(name, tools=[pass_on], model=Ears(call("pass_on")), max_turns=3) for name in ("ann", "bob"))
+    bench = await house.open(ann, bob)
+
+    with pytest.raises(RunFailed, match="used all of its 3 model turns without an answer; raise max_turns of 'ann'"):
+        await bench.run(ann, "Do it.")
+
+    assert (len(ears(ann).requests), len(ears(bob).requests)) == (3, 3)
 
 
 async def test_an_approval_after_a_hand_off_names_who_asks(room: House) -> None:

@@ -37,7 +37,7 @@ class Agent:
     provider string such as "openai:gpt-5.2", or an object of `workbench.models`. `instructions` are a text, or a
     function of a `RunInfo` that gives one, plain or async, called once for a run. `output` is the type of the answer:
     text when it is left out, else a pydantic model, a dataclass, a TypedDict, a scalar, a list of them. `max_turns`
-    bounds the model turns of one run, or of its part of one that was handed over; `history` how much of its
+    bounds the model turns that it takes in one run, however often that is handed to it; `history` how much of its
     conversation its model is told; `retries` says how often in a row a
     model may give what cannot be used (calls of tools that are not there or with arguments that do not fit, an output
     that does not fit) and be told so, before the run fails. Raises: BadInput naming the agent and what cannot be.

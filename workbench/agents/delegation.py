@@ -47,6 +47,8 @@ log = logging.getLogger("workbench")
 CHILD = "@run"
 """The step that a child's end is recorded as."""
 AT_ONCE = 4
+DEEPEST = 32
+"""How many runs may ask one another in a row, from the outermost on."""
 
 
 def child_id(run: str, seq: int, branch: str, occurrence: int) -> str:
@@ -217,9 +219,18 @@ class Delegation:
         return agent
 
     def begin(self, name: str, message: str, id: str) -> Run:
-        """The run of a child, begun unless it was. Raises: NoCode, CallConflict when the id is another run."""
+        """The run of a child, begun unless it was.
+
+        Raises: NoCode, CallConflict when the id is another run, BadInput where too many ask one another already.
+        """
         agent, of = self._known(name), self._assignment
         link = {"run": of.run, "call": self._branch, "chain": of.chain}
+        if len(of.chain) >= DEEPEST and id not in self._studio.runs:
+            asked = " → ".join(each["agent"] for each in of.chain[-3:])
+            raise BadInput(
+                f"agent {name!r} is not asked: {len(of.chain)} runs ask one another already, in the end {asked}; "
+                "answer with what there is"
+            )
         return self._studio.runs.start(
             agent,
             message,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -148,10 +149,12 @@ class Loop:
 
     async def _converse(self) -> Any:
         """The output, as it is kept: a text, or plain data that the agent's output is read from."""
-        number = last = 0
+        number = 0
+        taken: Counter[str] = Counter()  # by agent: a run that is handed around in a circle comes to an end
         history = await self._take_up(self._agent, self._assignment.request, number)
-        while number - last < self._agent.max_turns:
+        while taken[self._agent.name] < self._agent.max_turns:
             number += 1
+            taken[self._agent.name] += 1
             turn = await self._turn(number, history)
             history.append(turn.message)
             if turn.calls:
@@ -164,7 +167,7 @@ class Loop:
                 if given is None:
                     history.append(user_message(words))
             if (handed := self._calls.handed) is not None:
-                history, last = await self._hand_over(handed["to"], handed["message"], number), number
+                history = await self._hand_over(handed["to"], handed["message"], number)
             elif given is not None:
                 return given.value
         raise RunFailed(
