@@ -210,10 +210,15 @@ def refuses(args: dict[str, Any]) -> bool:
     raise KeyError("amount")
 
 
+def leaves(args: dict[str, Any]) -> bool:
+    raise SystemExit(1)
+
+
 @pytest.mark.parametrize(
     ("approval", "asks"),
     [
         (refuses, True),
+        (leaves, True),
         (lambda args: None, True),
         (lambda args: "no", True),
         (lambda args: args["order_id"] == "A-1002", True),

@@ -63,6 +63,10 @@ def raises(args: dict[str, Any]) -> bool:
     raise KeyError("amount")
 
 
+def leaves(args: dict[str, Any]) -> bool:
+    raise SystemExit(1)
+
+
 async def later(args: dict[str, Any]) -> bool:
     return True
 
@@ -70,6 +74,8 @@ async def later(args: dict[str, Any]) -> bool:
 DOUBTS = [
     Rule("allow", when=raises),
     Rule("deny", when=raises),
+    Rule("allow", when=leaves),
+    Rule("deny", when=leaves),
     Rule("allow", when=lambda args: None),
     Rule("allow", when=lambda args: "yes"),
     Rule("allow", when=lambda args: later(args)),
@@ -97,6 +103,14 @@ def test_a_rule_that_cannot_be_decided_asks_and_says_why(rule: Rule):
 def test_a_doubtful_deny_asks_even_behind_a_rule_that_allows():
     assert said(Policy([Rule("allow"), Rule("deny", args={"amount": {"gt": 100}})]), note="x") == "ask"
     assert said(Policy([Rule("deny", when=raises), Rule("deny")])) == "deny"
+
+
+def test_a_person_who_interrupts_a_predicate_ends_it():
+    def interrupted(args: dict[str, Any]) -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        said(Policy([Rule("deny", when=interrupted)]))
 
 
 def test_a_doubt_behind_the_rule_that_decides_changes_nothing():
@@ -163,6 +177,7 @@ def test_conditions_compare_what_was_sent(conditions: dict[str, Any], holds: boo
         (lambda: Rule("ask", args={"amount": {"in": 5}}), "args.amount.in takes a list of values, found 5"),
         (lambda: Rule("ask", args={"amount": {"gt": True}}), "args.amount.gt takes a number"),
         (lambda: Rule("ask", read_only="yes"), "read_only is True, False or None"),
+        (lambda: Rule("deny", read_only=0), "read_only is True, False or None for any, found 0"),
         (lambda: Rule("ask", when=later), "when is a plain function"),
         (lambda: Rule("allow", expires=5), "only a question expires"),
         (lambda: Policy(["ask"]), "a policy is made of rules, found 'ask'"),

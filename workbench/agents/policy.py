@@ -19,7 +19,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from workbench.agents.conditions import check, holds, in_words
-from workbench.errors import BadInput
+from workbench.durable.results import words_of
+from workbench.errors import BadInput, Signal
 from workbench.given import duration, named
 from workbench.models.checks import is_finite
 from workbench.table import Table
@@ -102,7 +103,7 @@ class Rule:
         named(f"{where}: the glob of tools", self.tool)
         named(f"{where}: the glob of agents", self.agent)
         for name in HINTS:
-            if getattr(self, name) not in (None, True, False):
+            if not isinstance(getattr(self, name), bool | None):  # 1 is no True: it would hold for no tool
                 raise BadInput(f"{where}: {name} is True, False or None for any, found {getattr(self, name)!r}")
         if not isinstance(self.reason, str) or not isinstance(self.id, str):
             raise BadInput(f"{where}: its reason and id are texts, found {self.reason!r} and {self.id!r}")
@@ -216,8 +217,10 @@ class Policy:
         for rule in self.rules:
             try:
                 applies = rule.applies(proposal)
-            except Exception as error:  # fails closed: DESIGN rule 12
-                said = str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {error}"
+            except (KeyboardInterrupt, Signal):
+                raise
+            except BaseException as error:  # fails closed, whatever it is: DESIGN rule 12
+                said = str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {words_of(error)}"
                 asks = Verdict("ask", rule, f"The rule {rule.id} cannot be decided: {said}.")
                 if rule.action == "deny":
                     doubt = doubt or asks

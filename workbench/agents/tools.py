@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from workbench.agents.process_calls import caller_of, is_durable
 from workbench.agents.schema import Face, face_of
-from workbench.errors import BadInput
+from workbench.errors import BadInput, Signal
 from workbench.given import duration
 from workbench.models.checks import arguments_invalid, is_finite
 from workbench.models.library import function_schema
@@ -163,7 +163,9 @@ class Tool:
         try:
             values = self.validate(args)
             answer: object = not (is_finite(args) and is_finite(values)) or self.approval(values)
-        except Exception:  # a predicate that fails asks: DESIGN rule 12
+        except (KeyboardInterrupt, Signal):
+            raise
+        except BaseException:  # a predicate that fails asks, whatever with: DESIGN rule 12
             return True
         if inspect.iscoroutine(answer):
             answer.close()
