@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from houses import Desk, House, clerk, ears, until
+from pydantic_ai.models.test import TestModel
 
 from workbench import Agent
 from workbench.errors import BadInput, CallConflict, NoCode, RunFailed, RunInterrupted, StoreError
@@ -105,6 +106,16 @@ async def test_a_run_needs_words_and_an_id_that_is_a_text(room: House, request_:
         bench.run(agent, request_, id=id)
 
     assert len(bench.runs) == 0
+
+
+async def test_a_model_of_the_library_runs_an_agent_as_it_is(room: House) -> None:
+    agent = Agent("clerk", model=TestModel(custom_output_text="Done."))
+    bench = await room.open(agent)
+
+    run = bench.run(agent, "Look")
+
+    assert await run == "Done."
+    assert (run.view()["model"], repr(agent)) == ("test:test", "<Agent clerk: test:test, tools none>")
 
 
 async def test_an_agent_can_be_named(room: House) -> None:

@@ -34,8 +34,8 @@ class Agent:
     run over to, as `hand_off_to_<name>`; `description` is what others are told that it does. `stages` declares what may
     follow each stage of a run, `{"researching": ["writing"], …}`, which begins at the first one: the model moves with
     `move_to`, or by asking an agent that is there `as_tool(stage=…)`. `model` is "offline", a
-    provider string such as "openai:gpt-5.2", or an object of `workbench.models`. `instructions` are a text, or a
-    function of a `RunInfo` that gives one, plain or async, called once for a run. `output` is the type of the answer:
+    provider string such as "openai:gpt-5.2", an object of `workbench.models`, or a model of pydantic-ai. `instructions`
+    are a text, or a function of a `RunInfo` that gives one, plain or async, called once for a run. `output` is the type of the answer:
     text when it is left out, else a pydantic model, a dataclass, a TypedDict, a scalar, a list of them. `max_turns`
     bounds the model turns that it takes in one run, however often that is handed to it; `history` how much of its
     conversation its model is told; `retries` says how often in a row a
@@ -88,7 +88,7 @@ class Agent:
         self.history = history or History()
         self.settings = dict(settings or {})
         self._given = model
-        self._model: Model | None = None
+        self._model: Model | None = None if isinstance(model, str) else resolve(model)
         if isinstance(model, str) and not model.strip():
             raise BadInput(f'agent {name!r} has an empty model; use "offline" or e.g. "openai:gpt-5.2"')
 
@@ -105,7 +105,7 @@ class Agent:
     @property
     def model_name(self) -> str:
         """How people call the model, without loading it."""
-        return self._given if isinstance(self._given, str) else self._given.name
+        return self._given if isinstance(self._given, str) else self.model.name
 
     def but(self, name: str | None = None, **changes: Any) -> Agent:
         """This agent with another name, or with what is given of `tools`, `instructions`, `model` and the others.
