@@ -21,7 +21,6 @@ from workbench.agents.agent import Agent
 from workbench.agents.approvals import Approvals
 from workbench.agents.budget import Budget
 from workbench.agents.compare import compare
-from workbench.agents.context import Principal
 from workbench.agents.conversation import Conversation, ConversationTable
 from workbench.agents.conversations import SUPERSEDES
 from workbench.agents.evaluation import begin_evaluation
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
 
     from workbench.agents.budgets import Account
     from workbench.agents.compare import Comparison
+    from workbench.agents.context import Principal
     from workbench.agents.desk import Desk
     from workbench.agents.evaluation import Evaluation
     from workbench.agents.policy import Policy
@@ -205,7 +205,7 @@ class Workbench(Caretaker):
         Raises: NoCode where there is none, in the same words as for one of somebody else.
         """
         self._check_open()
-        return ConversationTable(self.runs).get(id, principal or Principal())
+        return ConversationTable(self.runs).get(id, principal)
 
     def evaluate(
         self,

@@ -193,7 +193,7 @@ async def test_notes_are_exported_one_a_line(house: House, tmp_path: Path) -> No
     [
         ("", [], "a note is a text"),
         (3, [], "a note is a text"),
-        ("x", "tag", "tags are a list"),
+        ("x", "tag", "tags are given as a list"),
         ("x", [1], "tags are texts"),
     ],
 )
@@ -202,6 +202,22 @@ async def test_what_is_no_note_is_refused(room: House, text: Any, tags: Any, wor
 
     with pytest.raises(BadInput, match=words):
         await bench.notes.remember(text, tags=tags)
+
+
+@pytest.mark.parametrize("nobody", ["", [], {}, "owner:you", 0])
+async def test_what_is_no_principal_is_not_taken_for_the_owner(room: House, nobody: Any) -> None:
+    bench = await room.open(agent := clerk("Hello."))
+    await bench.notes.remember("mine")
+    await bench.run(agent, "Say hello", conversation="c")
+
+    with pytest.raises(BadInput, match="a principal is a Principal, found"):
+        await bench.notes.forget(principal=nobody)
+    with pytest.raises(BadInput, match="a principal is a Principal, found"):
+        await bench.notes.remember("theirs", principal=nobody)
+    with pytest.raises(BadInput, match="a principal is a Principal, found"):
+        bench.conversation("c", principal=nobody)
+
+    assert [note["text"] for note in bench.notes()] == ["mine"]
 
 
 async def test_notes_are_seen_from_every_bench_of_the_store(house: House) -> None:

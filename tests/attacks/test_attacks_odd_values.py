@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from workbench import Agent, Call, Workbench, durable, models, tool
+from workbench.agents.policy import Policy, Rule
 from workbench.errors import BadInput, WorkbenchError
 
 if TYPE_CHECKING:
@@ -91,14 +92,43 @@ def calls_of(bench: Workbench, clerk: Agent, run: Any, odd: Any) -> Iterator[tup
         yield "evaluate", lambda: bench.evaluate(clerk, odd, score=len)
     yield "remember", lambda: bench.notes.remember(odd)
     yield "recall", lambda: bench.notes(odd)
+    for name in ("tags", "principal"):
+        yield f"remember, {name}", lambda name=name: bench.notes.remember("a note", **{name: odd})
+    yield "recall, principal", lambda: bench.notes(principal=odd)
+    if odd is not None:
+        yield "forget", lambda: bench.notes.forget(odd)
+    yield "forget, principal", lambda: bench.notes.forget("none", principal=odd)
+    if not isinstance(odd, str):
+        yield "export notes", lambda: bench.notes.export(odd)
+    yield "conversation", lambda: bench.conversation(odd)
+    yield "conversation, principal", lambda: bench.conversation("none", principal=odd)
+    yield "conversations, principal", lambda: bench.conversations(principal=odd)
+    yield "get a run, principal", lambda: bench.runs.get("first", principal=odd)
+    yield "compare", lambda: bench.compare(odd, run)
+    yield "compare, principal", lambda: bench.compare(run, run, principal=odd)
+    yield "use a policy", lambda: bench.policy.use(odd)
+    yield "dry run", lambda: bench.policy.dry_run(odd)
+    yield "add a rule", lambda: bench.policy.add(odd)
+    yield "revoke a rule", lambda: bench.policy.revoke(odd)
+    yield "approve all", lambda: bench.approvals.approve_all(odd)
+    yield "reject all", lambda: bench.approvals.reject_all(odd)
+    yield "resume", lambda: bench.approvals.resume(odd)
+    yield "fork, edit", lambda: run.fork(edit=odd)
+    yield "to_test, ignore", lambda: run.to_test(ignore=odd)
     yield "publish doors", lambda: bench.publish(mcp=odd)
     yield "publish, port", lambda: bench.publish(mcp={"ann": "t" * 40}, port=odd if odd is not True else "true")
 
 
 def makings_of(odd: Any, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What needs no bench."""
-    for name in ("tools", "model", "instructions", "max_turns", "retries", "output", "handoffs", "stages"):
-        yield f"Agent, {name}", lambda name=name: Agent("clerk", **{name: odd})
+    options = ("tools", "model", "instructions", "max_turns", "retries", "output", "handoffs", "stages")
+    for name in (*options, "description", "settings", "history"):
+        yield f"Agent, {name}", lambda name=name: repr(Agent("clerk", **{name: odd}))
+    for name in ("read_only", "idempotent", "expose", "destructive", "expires", "timeout", "description"):
+        yield f"tool, {name}", lambda name=name: repr(tool(**{name: odd})(mail))
+    yield "Policy", lambda: Policy(odd)
+    for name in ("tool", "agent", "args", "when", "read_only", "reason", "expires", "id"):
+        yield f"Rule, {name}", lambda name=name: Rule("ask", **{name: odd}).sentence
     yield "Agent", lambda: Agent(odd)
     yield "tool", lambda: tool(odd)
     yield "tool, name", lambda: tool(name=odd)(mail)
@@ -106,11 +136,18 @@ def makings_of(odd: Any, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]
     yield "durable, key", lambda: durable(key=odd)(order.body)
     yield "durable, max_attempts", lambda: durable(key="order:{id}", max_attempts=odd)(order.body)
     yield "scripted", lambda: models.scripted(odd)
+    for name in ("log", "delay"):
+        yield f"scripted, {name}", lambda name=name: models.scripted("Done.", **{name: odd})
     yield "call", lambda: models.call(odd)
     yield "recorded", lambda: models.recorded(odd, folder / "cassette.json")
     yield "recorded, cassette", lambda: models.recorded("offline", odd)
     yield "openai_compatible", lambda: models.openai_compatible(odd, "small")
     yield "openai_compatible, name", lambda: models.openai_compatible("http://127.0.0.1:9/v1", odd)
+    for name in ("api_key", "timeout"):
+        yield (
+            f"openai_compatible, {name}",
+            lambda name=name: models.openai_compatible("http://127.0.0.1:9/v1", "small", **{name: odd}),
+        )
     for name in ("lease", "retention", "durability", "clock"):
         yield f"open, {name}", lambda name=name: Workbench.open(":memory:", **{name: odd})
     yield "open, definition", lambda: Workbench.open(":memory:", odd)

@@ -35,12 +35,12 @@ class Agent:
     follow each stage of a run, `{"researching": ["writing"], …}`, which begins at the first one: the model moves with
     `move_to`, or by asking an agent that is there `as_tool(stage=…)`. `model` is "offline", a
     provider string such as "openai:gpt-5.2", an object of `workbench.models`, or a model of pydantic-ai. `instructions`
-    are a text, or a function of a `RunInfo` that gives one, plain or async, called once for a run. `output` is the type of the answer:
-    text when it is left out, else a pydantic model, a dataclass, a TypedDict, a scalar, a list of them. `max_turns`
-    bounds the model turns that it takes in one run, however often that is handed to it; `history` how much of its
-    conversation its model is told; `retries` says how often in a row a
-    model may give what cannot be used (calls of tools that are not there or with arguments that do not fit, an output
-    that does not fit) and be told so, before the run fails. Raises: BadInput naming the agent and what cannot be.
+    are a text, or a function of a `RunInfo` that gives one, plain or async, called once for a run. `output` is the type
+    of the answer: text when it is left out, else a pydantic model, a dataclass, a TypedDict, a scalar, a list of them.
+    `max_turns` bounds the model turns that it takes in one run, however often that is handed to it; `history` how much
+    of its conversation its model is told; `retries` says how often in a row a model may give
+    what cannot be used (calls of tools that are not there or with arguments that do not fit, an output that does not
+    fit) and be told so, before the run fails. Raises: BadInput naming the agent and what cannot be.
     """
 
     def __init__(
@@ -67,6 +67,14 @@ class Agent:
             raise BadInput(f"retries of agent {name!r} is a whole number from 0, found {retries!r}")
         if instructions is not None and not isinstance(instructions, str) and not callable(instructions):
             raise BadInput(f"instructions of agent {name!r} are a text or a function, found {instructions!r}")
+        if description is not None and not isinstance(description, str):
+            raise BadInput(f"the description of agent {name!r} is a text, found {description!r:.80}")
+        if settings is not None and not isinstance(settings, Mapping):
+            raise BadInput(
+                f"settings of agent {name!r} are a dict, such as {{'temperature': 0}}, found {settings!r:.80}"
+            )
+        if history is not None and not isinstance(history, History):
+            raise BadInput(f"the history of agent {name!r} is a History, found {history!r:.80}; write History(runs=10)")
         self.name = name
         self.output = None if output is str or output is None else Output(output, name)
         self.retries = retries

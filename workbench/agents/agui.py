@@ -9,6 +9,7 @@ Source: https://docs.ag-ui.com/concepts/interrupts, AGENTS 3. Knows nothing of e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from workbench.models.schemas import misfits
 from workbench.plain import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from workbench.agents.approval import Approval
     from workbench.agents.approvals import Approvals
     from workbench.agents.views import ApprovalView
@@ -56,6 +55,8 @@ def interrupt(view: ApprovalView) -> dict[str, Any]:
 
 async def resume(approvals: Approvals, entry: Mapping[str, Any], *, by: str, via: str) -> Approval:
     """Carry out one entry. Raises: NoSuchApproval, AlreadyDecided otherwise, BadInput for one that does not fit."""
+    if not isinstance(entry, Mapping):
+        raise BadInput(f"an entry of a resume is a dict with an 'interruptId' and a 'status', found {entry!r:.80}")
     approval, status = await approvals.get(entry.get("interruptId", "")), entry.get("status")
     payload: Any = entry.get("payload")
     if status not in ("resolved", "cancelled"):

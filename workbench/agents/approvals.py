@@ -22,6 +22,7 @@ from workbench.agents.policy import Rule
 from workbench.agents.questions import INPUT_REQUIRED, TOOL_CALL, is_of_a_tool
 from workbench.durable.requests import PENDING, Request
 from workbench.errors import BadInput
+from workbench.given import named, several
 from workbench.models.checks import arguments_invalid
 from workbench.models.schemas import misfits
 from workbench.plain import digest as digest_of
@@ -250,7 +251,7 @@ class Approvals(Handle):
         if isinstance(ids, str):
             raise BadInput(f"several approvals are a list of ids, found {ids!r}; write [{ids!r}]")
         if ids is not None:
-            return dict.fromkeys(ids)
+            return dict.fromkeys(named("the id of an approval", id) for id in several("several approvals", ids, "[id]"))
         wanted = {name: value for name, value in (("run", run), ("agent", agent), ("tool", tool)) if value is not None}
         found = (one for one in self._open() if all(one.body[name] == value for name, value in wanted.items()))
         return {one.id: one.body.get("digest") for one in found if asks in (None, one.body.get("reason", asks))}

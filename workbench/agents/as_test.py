@@ -23,6 +23,7 @@ from workbench.agents.durable_agent import DurableAgent
 from workbench.agents.questions import INPUT_REQUIRED
 from workbench.agents.secret_texts import secret_texts, secret_texts_of_raw
 from workbench.errors import BadInput
+from workbench.given import named, several
 from workbench.models.script import ScriptedCall
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def source_of_test(
         raise BadInput(f"run {run.id!r} is {run.status}; a test is made of one that has {' or '.join(ENDS)}")
     if isinstance(agent, DurableAgent):
         raise BadInput(f"agent {agent.name!r} is run by its own library; script its model there, and test it with that")
-    ignored = {ignore} if isinstance(ignore, str) else set(ignore)
+    given = [ignore] if isinstance(ignore, str) else several("calls to ignore", ignore, '["t1.0"]')
+    ignored = {named("a call to ignore", one) for one in given}
     calls = call_outcomes(run)
     if strange := ignored - {call["call"] for call in calls}:
         raise BadInput(f"run {run.id!r} has no call {min(strange)!r} to ignore; it has {[c['call'] for c in calls]}")

@@ -13,7 +13,7 @@ from workbench.agents.budget import Budget
 from workbench.agents.delegation import AT_ONCE, CHILD
 from workbench.agents.printed import printing_elsewhere
 from workbench.durable.stages import STAGE
-from workbench.errors import StepMisuse
+from workbench.errors import BadInput, StepMisuse
 from workbench.given import duration
 from workbench.process.drive import Cancelled
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 OWNERS = frozenset(("notebook", "cli"))
 
-__all__ = ["Principal", "Stopped", "ToolContext"]
+__all__ = ["Principal", "Stopped", "ToolContext", "principal_or_none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,13 @@ class Principal:
     def may_see(self, other: Principal) -> bool:
         """Whether what is of `other` may be shown to them: everything to the owner, to others what is theirs."""
         return self.is_owner or self.account == other.account
+
+
+def principal_or_none(given: object) -> Principal | None:
+    """The principal itself, or None where nobody is named. Raises: BadInput for what is neither."""
+    if given is not None and not isinstance(given, Principal):
+        raise BadInput(f"a principal is a Principal, found {given!r:.80}; write Principal(name, channel)")
+    return given
 
 
 class Stopped:

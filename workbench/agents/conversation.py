@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.context import Principal
+from workbench.agents.context import Principal, principal_or_none
 from workbench.agents.conversations import SUPERSEDES
 from workbench.agents.history import spoken, unpacked
 from workbench.agents.loop import FINAL
 from workbench.errors import BadInput, NoCode
+from workbench.given import named
 from workbench.plain import decode
 from workbench.table import Table
 
@@ -111,6 +112,7 @@ class ConversationTable:
         return Table(self._rows(principal), columns=columns)
 
     def _rows(self, principal: Principal | None) -> Iterator[dict[str, Any]]:
+        principal_or_none(principal)
         account = None if principal is None or principal.is_owner else principal.account
         for info in self._runs.studio.runtime.store.conversations.conversations_now(account):
             newest = self._runs.by_key(info.newest)
@@ -123,11 +125,9 @@ class ConversationTable:
                 "at": info.last_at,
             }
 
-    def get(self, id: str, principal: Principal) -> Conversation:
-        """The conversation of that name of a principal. Raises: BadInput, NoCode where nothing was said yet."""
-        if type(id) is not str or not id:
-            raise BadInput(f"a conversation is named by a text, found {id!r}")
-        found = Conversation(id, principal, self._runs)
+    def get(self, id: str, principal: Principal | None = None) -> Conversation:
+        """The conversation of that name of a principal, the owner if none is named. Raises: BadInput, NoCode."""
+        found = Conversation(named("a conversation", id), principal_or_none(principal) or Principal(), self._runs)
         if not len(found):
             raise NoCode(f"no conversation {id!r} in this store; bench.conversations() lists them", name=id)
         return found

@@ -82,7 +82,7 @@ def mcp_tool(definition: Any, call: CallMCP, *, name: str | None = None, **polic
     known = {
         "read_only": hints.get("readOnlyHint") is True,
         "idempotent": hints.get("idempotentHint") is True,
-        "destructive": hints.get("destructiveHint"),
+        "destructive": _flag(hints.get("destructiveHint")),
     }
     words = told.get("description") or told.get("title") or hints.get("title") or ""
     schema = told.get("inputSchema") or {"type": "object", "properties": {}}
@@ -107,8 +107,13 @@ def _of_the_library(tool: ForeignTool) -> Tool:
         timeout=tool.timeout,
         read_only=tool.hints.get("readOnlyHint") is True,
         idempotent=tool.hints.get("idempotentHint") is True,
-        destructive=tool.hints.get("destructiveHint"),
+        destructive=_flag(tool.hints.get("destructiveHint")),
     )
+
+
+def _flag(hint: Any) -> bool | None:
+    """A hint of somebody else's; None for one that is no truth value, which says nothing."""
+    return hint if isinstance(hint, bool) else None
 
 
 def _is_openai(thing: Any) -> bool:

@@ -16,8 +16,9 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.context import Principal
+from workbench.agents.context import Principal, principal_or_none
 from workbench.errors import BadInput, NoCode
+from workbench.given import named, several
 from workbench.plain import digest, encode
 from workbench.store.notes import Note, words_of
 from workbench.table import Table
@@ -92,7 +93,7 @@ class Notes:
 
     async def remember(self, text: str, *, tags: Iterable[str] = (), principal: Principal | None = None) -> str:
         """Keep a note for a principal, the owner if none is named; gives its id. Raises: BadInput."""
-        sorted_tags, account = _checked(text, tags), (principal or Principal()).account
+        sorted_tags, account = _checked(text, tags), _account(principal) or Principal().account
         note = Note(account, f"note-{secrets.token_hex(6)}", text, sorted_tags, self._clock.now())
         await self._notes().put(note)
         return note.id
@@ -102,7 +103,9 @@ class Notes:
 
         Raises: NoCode when they have no such note.
         """
-        account = (principal or Principal()).account
+        account = _account(principal) or Principal().account
+        if id is not None:
+            named("the id of a note", id)
         gone = await self._notes().drop(account, id)
         if id is not None and not gone:
             raise NoCode(f"no note {id!r} here; bench.notes() lists them", name=id)
@@ -111,14 +114,18 @@ class Notes:
     def export(self, path: str | os.PathLike[str], *, principal: Principal | None = None) -> int:
         """Write notes to a new file, one JSON object a line, of one principal or all; gives how many.
 
-        Raises: BadInput for a file that is there.
+        Raises: BadInput for a file that is there, or cannot be written.
         """
+        if not isinstance(path, (str, Path)) or not str(path):
+            raise BadInput(f"notes are written to a path such as 'notes.jsonl', found {path!r:.80}")
         rows = self(principal=principal, limit=self._notes().count_now(_account(principal)) or 1)
         try:
             with Path(path).open("x", encoding="utf-8") as file:
                 file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in reversed(list(rows)))
         except FileExistsError as error:
             raise BadInput(f"{os.fspath(path)!r} is there already; name a new file") from error
+        except (OSError, ValueError) as error:
+            raise BadInput(f"{os.fspath(path)!r} cannot be written ({error}); name another file") from error
         return len(rows)
 
     def __len__(self) -> int:
@@ -129,8 +136,7 @@ class Notes:
 
 
 def _account(principal: Principal | None) -> str | None:
-    if principal is not None and not isinstance(principal, Principal):
-        raise BadInput(f"notes are a Principal's, found {principal!r}; write Principal(name, channel)")
+    principal_or_none(principal)
     return None if principal is None else principal.account
 
 
@@ -138,9 +144,7 @@ def _checked(text: object, tags: Iterable[str]) -> tuple[str, ...]:
     """The tags of a note in order. Raises: BadInput for what is no note."""
     if type(text) is not str or not text.strip() or len(text) > MOST:
         raise BadInput(f"a note is a text of up to {MOST} characters, found {text!r:.60}")
-    if isinstance(tags, str):
-        raise BadInput(f"tags are a list of texts, found {tags!r}; write tags=[{tags!r}]")
-    given = list(tags)
+    given = list(several("tags", tags, '["colour"]'))
     if not all(type(tag) is str and tag for tag in given):
         raise BadInput(f"tags are texts, found {given!r}")
     encode([text, given], "the note")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from workbench.agents.conditions import check, holds, in_words
 from workbench.durable.results import words_of
 from workbench.errors import BadInput, Signal
-from workbench.given import duration, named
+from workbench.given import duration, named, several
 from workbench.models.checks import is_finite
 from workbench.table import Table
 
@@ -196,7 +196,7 @@ class Policy:
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         given, taken = [], set()
-        for rule in rules:
+        for rule in several("the rules of a policy", rules, "[Rule('ask', 'refund_*')]"):
             if not isinstance(rule, Rule):
                 raise BadInput(f"a policy is made of rules, found {rule!r}; write Rule('ask', 'refund_*')")
             id, number = rule.id, 2

@@ -12,24 +12,23 @@ and a rule may not is refused by the number of the rule. Source: AGENTS 4 (polic
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from workbench.agents.policy import Policy, Rule
 from workbench.errors import BadInput
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = ["parse_policy", "read_policy"]
 
 
 def read_policy(path: str | os.PathLike[str]) -> Policy:
     """The policy of a file. Raises: BadInput naming the file and what is wrong in it."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise BadInput(f"a policy is a Policy or the path of a TOML file, found {path!r:.80}")
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise BadInput(f"the policy {str(path)!r} cannot be read: {error}") from error
     return parse_policy(text, str(path))
 

@@ -26,6 +26,7 @@ from workbench.agents.stored import run_key
 from workbench.durable.requests import PENDING, Request
 from workbench.errors import AlreadyDecided, BadInput, NoCode, ToolArgumentsInvalid
 from workbench.events import Changes
+from workbench.given import named
 from workbench.plain import decode, encode
 from workbench.table import Table
 
@@ -132,7 +133,7 @@ class Rulebook:
 
         Raises: NoCode for a rule that is not in force, BadInput for one of the code.
         """
-        if self._session.pop(id, None) is None:
+        if self._session.pop(named("the id of a rule", id), None) is None:
             if any(rule.id == id for rule in self.policy.rules):
                 raise BadInput(f"the rule {id!r} is one of the code; change the policy that Workbench.open was given")
             store, now = self._runtime.store, self._runtime.clock.now()

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from workbench.agents.context import Principal
+from workbench.agents.context import Principal, principal_or_none
 from workbench.agents.desk import Desk
 from workbench.agents.direct import DIRECT
 from workbench.agents.durable_agent import DurableAgent
@@ -105,11 +105,10 @@ class Runs:
             named("a run's id", id, LONGEST_ID)
         if self._agents.get(agent.name) is not agent:
             self.add(agent)
-        if principal is not None and not isinstance(principal, Principal):
-            raise _no_principal(principal)
+        principal_or_none(principal)
         if conversation is not None and type(conversation) is not str:
             raise BadInput(f"a conversation is named by a text, found {conversation!r}")
-        if conversation:
+        if conversation is not None:
             named("a conversation", conversation)
         name = id or f"run-{secrets.token_hex(4)}"
         known = self._known(name, agent, request, conversation, principal or Principal()) if id is not None else None
@@ -145,7 +144,8 @@ class Runs:
         Raises: NoCode, in the same words for both.
         """
         run = self[id]
-        if principal is not None and not principal.may_see(run.principal):
+        asks = principal_or_none(principal)
+        if asks is not None and not asks.may_see(run.principal):
             raise _unknown(id)
         return run
 
@@ -270,8 +270,7 @@ class Runs:
         for name, wanted in (*texts, ("conversation", conversation)):
             if wanted is not None and not isinstance(wanted, str):
                 raise BadInput(f"{name} is a text that runs are found by, or None for any, found {wanted!r}")
-        if principal is not None and not isinstance(principal, Principal):
-            raise _no_principal(principal)
+        principal_or_none(principal)
         among = iter(self) if parent is None else self.children(parent)
         if principal is not None:
             among = (run for run in among if principal.may_see(run.principal))
@@ -335,10 +334,6 @@ def _check_request(request: object) -> None:
 
 def _unknown(id: str) -> NoCode:
     return NoCode(f"no run {id!r} in this store; bench.runs.find() lists them", name=id)
-
-
-def _no_principal(given: object) -> BadInput:
-    return BadInput(f"a run's principal is a Principal, found {given!r}; write Principal(name, channel)")
 
 
 def _in(conversation: str | None) -> str:

@@ -69,6 +69,13 @@ class Tool:
         timeout: float | None = None,
         as_dict: bool = False,
     ) -> None:
+        _check_flags(face.name, read_only=read_only, idempotent=idempotent, expose=expose)
+        if destructive is not None:
+            _check_flags(face.name, destructive=destructive)
+        if not isinstance(description, str):
+            raise BadInput(
+                f"the description of tool {face.name!r} is a text, found {description!r:.80}", tool=face.name
+            )
         self.function = function
         self.name = face.name
         self.description = description
@@ -79,7 +86,7 @@ class Tool:
         self.destructive = destructive
         self.expires = duration(f"the expiry of tool {face.name!r}", expires)
         self.expose = expose
-        self.timeout = timeout
+        self.timeout = duration(f"the timeout of tool {face.name!r}", timeout)
         self.returns = face.returns
         self.is_async = face.is_async
         self.takes_context = face.context
@@ -298,6 +305,13 @@ def _checked(approval: Approval, name: str) -> Approval:
             tool=name,
         )
     return approval
+
+
+def _check_flags(tool: str, **flags: object) -> None:
+    """Raises: BadInput for a flag that is no truth value: "no" would say yes."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise BadInput(f"{name} of tool {tool!r} is True or False, found {flag!r:.80}", tool=tool)
 
 
 def _arranged(face: Face, values: dict[str, Any], ctx: ToolContext | None) -> tuple[list[Any], dict[str, Any]]:

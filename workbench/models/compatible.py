@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ModelFailed
-from workbench.given import named, parsed_url
+from workbench.given import named, parsed_url, seconds
 from workbench.models.addresses import public
 from workbench.models.library import LibraryModel
 from workbench.models.messages import user_message
@@ -53,6 +53,8 @@ def openai_compatible(url: str, name: str, api_key: str = "unused", timeout: flo
     silence. Raises: BadInput for what is no address or no name, and when the extra `openai` is missing.
     """
     named("the server's name of a model", name)
+    named("the key of a model's server", api_key)
+    seconds("the timeout of a model's server", timeout)
     if parsed_url(url) is None:
         raise BadInput(f"the url of a model's server begins with http:// or https://, found {url!r:.80}")
     try:

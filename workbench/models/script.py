@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ModelFailed
+from workbench.given import seconds
 from workbench.models.messages import Call, turns_in, unique_ids
 from workbench.models.speech import note, said, say
 
@@ -53,8 +54,11 @@ def scripted(*turns: ScriptedTurn, log: str | os.PathLike[str] | None = None, de
     """A model that plays `turns`, each a text, a call, or a list of both.
 
     `log` is a file that gets a line per ask (`turn`, `pid`, `at`); `delay` is the time in seconds between two words.
-    Raises: BadInput when a turn is something else or empty.
+    Raises: BadInput when a turn is something else or empty, and for a log or a delay that cannot be.
     """
+    if log is not None and not isinstance(log, (str, os.PathLike)):
+        raise BadInput(f"the log of a script is the path of a file, found {log!r:.80}")
+    seconds("the delay between two words of a script", delay)
     return Scripted(tuple(_parts(turn, number) for number, turn in enumerate(turns)), Path(log) if log else None, delay)
 
 
