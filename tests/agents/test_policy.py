@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import deque
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ConfigDict
 
+from workbench import tool
 from workbench.agents.policy import Hints, Policy, Proposal, Rule
 from workbench.agents.policy_file import parse_policy, read_policy
 from workbench.errors import BadInput
+from workbench.models.checks import is_finite
 
 READS = Hints(read_only=True, destructive=False, idempotent=True)
 CHANGES = Hints(read_only=False, destructive=True, idempotent=False)
@@ -115,6 +120,58 @@ def test_a_person_who_interrupts_a_predicate_ends_it():
 
 def test_a_doubt_behind_the_rule_that_decides_changes_nothing():
     assert said(Policy([Rule("allow"), Rule("ask", when=raises)])) == "allow"
+
+
+@dataclass(slots=True)
+class Slotted:
+    amount: float
+
+
+class Kept(Slotted):
+    __slots__ = ("__hidden", "note")
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, float]
+
+
+class Around(BaseModel):
+    inner: Slotted
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "amount"),
+    [
+        (Slotted, {"amount": "nan"}, lambda value: value.amount),
+        (Around, {"inner": {"amount": "inf"}}, lambda value: -value.inner.amount),
+        (Open, {"amount": "nan"}, lambda value: value.amount),
+        (deque[float], ["nan"], lambda value: value[0]),
+    ],
+    ids=["a dataclass with slots", "one in a model", "an extra field", "a deque"],
+)
+def test_a_number_that_is_none_is_found_wherever_it_hides(kind: Any, given: Any, amount: Any):
+    def is_large(args: dict[str, Any]) -> bool:
+        return bool(amount(args["order"]) > 100)
+
+    def refund(order, urgent=False) -> str:
+        """Refund."""
+        return "refunded"
+
+    refund.__annotations__ = {"order": kind, "urgent": bool}
+    made = tool(approval=is_large)(refund)
+    verdict = Policy([Rule("deny", when=is_large)]).decide(Proposal.of("r1", "a", "refund", {"order": given}, made))
+
+    assert made.needs_approval({"order": given})
+    assert verdict is not None
+    assert (verdict.action, "is NaN or infinite" in verdict.why) == ("ask", True)
+
+
+def test_what_is_hidden_in_an_object_is_looked_at_by_its_name():
+    kept = Kept(1.0)
+    assert is_finite(kept)
+    kept._Kept__hidden = complex("nan")
+    assert not is_finite(kept)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), Decimal("NaN")])

@@ -8,9 +8,10 @@ Knows nothing of where a schema came from.
 
 from __future__ import annotations
 
+import cmath
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -70,12 +71,28 @@ def rooted(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether no number in a value, however deep, is NaN or infinite; models and dataclasses are looked into."""
+    """Whether no number in a value, however deep, is NaN or infinite; what objects have is looked into."""
     if isinstance(value, float | Decimal):
         return math.isfinite(value)
+    if isinstance(value, complex):
+        return cmath.isfinite(value)
+    if isinstance(value, str | bytes | type):
+        return True
     if isinstance(value, Mapping):
         return all(is_finite(each) for pair in value.items() for each in pair)
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, Collection):
         return all(is_finite(each) for each in value)
+    return all(is_finite(each) for each in _inside(value))
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    """What an object has: in its dict and in its slots, among which are the extra fields of a pydantic model."""
     inside = getattr(value, "__dict__", None)
-    return not isinstance(inside, dict) or isinstance(value, type) or all(is_finite(each) for each in inside.values())
+    if isinstance(inside, dict):
+        yield from inside.values()
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__"):
+                mangled = name.startswith("__") and not name.endswith("__")
+                yield getattr(value, f"_{kind.__name__.lstrip('_')}{name}" if mangled else name, None)
