@@ -129,6 +129,20 @@ async def test_a_misfit_is_told_by_place_and_mended(house: House) -> None:
     assert [row["status"] for row in calls(run)] == ["retried", "success"]
 
 
+@pytest.mark.parametrize("number", ["nan", "-inf"])
+async def test_a_number_that_cannot_be_kept_is_told_and_mended(room: House, number: str) -> None:
+    agent = clerk(call("final_result", value=number), call("final_result", value=1.5), output=float)
+    bench = await room.open(agent)
+
+    assert await bench.run(agent, "How many?") == 1.5
+
+    (told,) = ears(agent).told
+    assert told.content == (
+        "BadOutput: a number of the answer is NaN or infinite, expected one that is neither; "
+        "call final_result again with what fits"
+    )
+
+
 async def test_words_where_a_value_is_wanted_are_told_so(room: House) -> None:
     bench = await room.open(agent := clerk("Here it comes!", call(FINAL_RESULT, x=1), output=Point))
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, NotPlain
-from workbench.models.checks import problem_of, rooted, said_of, strict_json
+from workbench.models.checks import is_finite, problem_of, rooted, said_of, strict_json
 from workbench.models.model import ToolSpec
 from workbench.plain import encode
 
@@ -108,7 +108,10 @@ class Output:
         return self._kept(value)
 
     def _kept(self, value: Any) -> Any:
-        """The value as plain data that reads back as it. Raises: NotPlain when the type has no such form."""
+        """The value as plain data that reads back as it.
+
+        Raises: NotPlain when the type has no such form, Misfit for a number that has none.
+        """
         for by_alias in (True, False):
             plain = self._adapter.dump_python(value, mode="json", by_alias=by_alias, round_trip=True)
             try:
@@ -118,6 +121,8 @@ class Output:
                 continue
             if again == plain:
                 return plain
+        if not is_finite(value):  # the model's doing, and not that of the type
+            raise Misfit("a number of the answer is NaN or infinite, expected one that is neither")
         raise NotPlain(
             f"the output {value!r:.80} cannot be kept: as JSON it does not read back as the same {self.name}; "
             "give the type a serializer and a validator that match"
