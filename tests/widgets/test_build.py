@@ -32,6 +32,7 @@ def hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(module, "WIDGETS", tmp_path / "widgets")
     monkeypatch.setattr(module, "STATIC", static)
     monkeypatch.setattr(module, "STAMP", static / ".stamp")
+    monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
     (static / "run.js").write_text("")
     (static / ".stamp").write_text(module.sources())
     return module
@@ -48,6 +49,21 @@ def test_a_fresh_bundle_needs_neither_node_nor_npm(hook: ModuleType, monkeypatch
     made.initialize("standard", {})  # type: ignore[attr-defined]
 
     assert made.dependencies() == []  # type: ignore[attr-defined]
+
+
+def test_a_wheel_carries_the_lessons_and_nothing_that_they_left(hook: ModuleType) -> None:
+    notebooks = hook.NOTEBOOKS
+    for name in ("01_a.ipynb", "02_b.ipynb", "Untitled.ipynb", "lesson-01/agents.db", ".ipynb_checkpoints/01_a.ipynb"):
+        (notebooks / name).parent.mkdir(parents=True, exist_ok=True)
+        (notebooks / name).touch()
+    wheel: dict[str, object] = {}
+    editable: dict[str, object] = {}
+
+    bundle_hook(hook).initialize("standard", wheel)  # type: ignore[attr-defined]
+    bundle_hook(hook).initialize("editable", editable)  # type: ignore[attr-defined]
+
+    inside = {str(notebooks / name): f"workbench/lessons/{name}" for name in ("01_a.ipynb", "02_b.ipynb")}
+    assert (wheel, editable) == ({"force_include": inside}, {})
 
 
 def test_a_changed_source_makes_the_bundle_stale(hook: ModuleType) -> None:
