@@ -111,6 +111,15 @@ def test_hostile_values_are_text() -> None:
         assert mean in read.text
 
 
+def test_what_turns_the_direction_of_a_text_is_a_mark() -> None:
+    mean = "pay \u202eevil\u202c\x07"
+    shown = run(rows=[message("you", mean), call("pay", {"to": mean}, result=mean, note=mean, progress=[mean])])
+
+    for html in (static_twin.html(shown), static_twin.html(inbox(pending=[approval("ap-1", sentence=mean)]))):
+        assert not set(html) & {"\u202e", "\u202c", "\x07"}
+        assert "pay ⟨U+202E⟩evil⟨U+202C⟩␇" in Reader(html).text
+
+
 def test_the_inbox_names_rules_what_asks_for_a_value_and_why_a_person_is_asked() -> None:
     rule = {"id": "allow-a-1", "sentence": "approve a from support, in this notebook"}
     decided = approval("ap-1", status="approved", decided_by="rule", via="rule", rule_id="allow-a-1", decided_at=START)

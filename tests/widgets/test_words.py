@@ -45,3 +45,7 @@ def test_arguments_read_as_code() -> None:
 
 def test_a_cut_value_says_how_long_it_is() -> None:
     assert words.short("x" * 100, 10) == '"xxxxxxxx… (102 characters)'
+
+
+def test_what_hides_in_a_text_is_a_mark_and_lines_stay() -> None:
+    assert words.visible("a\x00\x7f\u200b\u202eb\tc\n👩\u200d🔧") == "a␀␡⟨U+200B⟩⟨U+202E⟩b\tc\n👩\u200d🔧"

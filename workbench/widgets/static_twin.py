@@ -2,14 +2,14 @@
 
 - Written as one heading, one sentence and one table with a word for every status; styled second, so that where a
   sanitiser takes styles and drawings away the same document still reads.
-- Everything that came from outside is escaped as text.
+- Everything that came from outside is escaped as text, and what would turn its direction or hide in it is a mark.
 
 Source: LOOK 3 "No kernel (08)", KERNEL C.
 """
 
 from __future__ import annotations
 
-from html import escape
+import html as markup
 from typing import TYPE_CHECKING, Any
 
 from workbench.widgets import words
@@ -32,7 +32,7 @@ def html(view: Mapping[str, Any]) -> str:
         return "<p>Nothing to show yet.</p>"
     shown = picture(view)
     parts = [_heading(shown), _facts(shown), _table(shown), _output(shown), _decide(shown)]
-    return f'<div class="wb-twin wb-twin-{escape(view["kind"])}">{STYLE}{"".join(parts)}</div>'
+    return f'<div class="wb-twin wb-twin-{_escaped(view["kind"])}">{STYLE}{"".join(parts)}</div>'
 
 
 def text(view: Mapping[str, Any]) -> str:
@@ -56,6 +56,10 @@ def line(view: Mapping[str, Any]) -> str:
     return f"<{_visible(_title(picture(view)))}>" if view else "<an empty window>"
 
 
+def _escaped(said: str) -> str:
+    return markup.escape(words.visible(said))
+
+
 def _title(shown: Picture) -> str:
     return f"{shown.name}, {shown.id}: {shown.status}" if shown.id else f"{shown.name}: {shown.status}"
 
@@ -72,21 +76,21 @@ def _clipped(said: str) -> str:
 
 
 def _heading(shown: Picture) -> str:
-    name = f'<span class="wb-t-name">{escape(shown.name)}</span>'
-    id = f'<span class="wb-t-sep">, </span><span class="wb-t-id">{escape(shown.id)}</span>' if shown.id else ""
+    name = f'<span class="wb-t-name">{_escaped(shown.name)}</span>'
+    id = f'<span class="wb-t-sep">, </span><span class="wb-t-id">{_escaped(shown.id)}</span>' if shown.id else ""
     status = (
-        f'<span class="wb-t-word {ink(shown.shape)}">{shape(shown.shape)}<span>{escape(shown.status)}</span></span>'
+        f'<span class="wb-t-word {ink(shown.shape)}">{shape(shown.shape)}<span>{_escaped(shown.status)}</span></span>'
     )
     return f'<h4>{name}{id}<span class="wb-t-sep">: </span>{status}</h4>'
 
 
 def _facts(shown: Picture) -> str:
     facts = '<span class="wb-t-sep">, </span>'.join(
-        f'<span class="wb-t-fact"><span class="wb-t-label">{escape(label)}</span> {escape(value)}</span>'
+        f'<span class="wb-t-fact"><span class="wb-t-label">{_escaped(label)}</span> {_escaped(value)}</span>'
         for label, value in shown.facts
     )
     strong, rest = shown.now
-    now = f'<p class="wb-t-said"><b>{escape(strong)}</b> {escape(rest)}</p>' if strong or rest else ""
+    now = f'<p class="wb-t-said"><b>{_escaped(strong)}</b> {_escaped(rest)}</p>' if strong or rest else ""
     stamp = f'<span class="wb-t-at">Picture of {words.moment(shown.at)}<span class="wb-t-sep">. </span></span>'
     return f'<p class="wb-t-facts">{stamp}{facts}<span class="wb-t-sep">.</span></p>{now}'
 
@@ -94,7 +98,7 @@ def _facts(shown: Picture) -> str:
 def _table(shown: Picture) -> str:
     if not shown.rows:
         return ""
-    heads = [escape(column) for column in shown.columns]
+    heads = [_escaped(column) for column in shown.columns]
     if shown.ticks:
         ticks = "".join(f'<i style="left:{at}%" data-label="{label}"></i>' for at, label in shown.ticks)
         heads[-1] = f'<span class="wb-t-ticks">{ticks}</span>{_TIME}{heads[-1]}</span>'
@@ -107,7 +111,7 @@ def _row(columns: tuple[str, ...], row: Row) -> str:
     cells = dict(zip(columns, map(_cell, row.cells), strict=True))
     if row.kind:  # a row of a run, beside the time axis
         bars = "".join(
-            f'<i class="wb-t-bar wb-h-{escape(bar.how)}" style="left:{bar.left}%;width:{bar.width}%"></i>'
+            f'<i class="wb-t-bar wb-h-{_escaped(bar.how)}" style="left:{bar.left}%;width:{bar.width}%"></i>'
             for bar in row.bars
         )
         cells["Took"] = f'<span class="wb-t-lane">{bars}</span>{_TIME}{cells["Took"]}</span>'
@@ -119,24 +123,24 @@ def _row(columns: tuple[str, ...], row: Row) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    said = escape(cell.text)
+    said = _escaped(cell.text)
     if len(cell.text) > words.WIDTH * 25:
         size = words.plural(len(cell.text), "character")
-        said = f"<details><summary>{escape(cell.text[: words.WIDTH])}… ({size})</summary>{said}</details>"
+        said = f"<details><summary>{_escaped(cell.text[: words.WIDTH])}… ({size})</summary>{said}</details>"
     shown = f"<code>{said}</code>" if cell.code else said
-    under = "".join(f'<br><span class="wb-t-line">{escape(line)}</span>' for line in cell.lines)
-    return shown + escape(cell.after) + under
+    under = "".join(f'<br><span class="wb-t-line">{_escaped(line)}</span>' for line in cell.lines)
+    return shown + _escaped(cell.after) + under
 
 
 def _output(shown: Picture) -> str:
     if not shown.output:
         return ""
-    lines = escape("\n".join(shown.output))
+    lines = _escaped("\n".join(shown.output))
     return f"<details><summary>Output, {words.plural(len(shown.output), 'line')}</summary><pre>{lines}</pre></details>"
 
 
 def _decide(shown: Picture) -> str:
-    commands = " or ".join(f"<code>{escape(command)}</code>" for command in shown.decide[:FEW])
+    commands = " or ".join(f"<code>{_escaped(command)}</code>" for command in shown.decide[:FEW])
     more = f" and {len(shown.decide) - FEW} more" if len(shown.decide) > FEW else ""
     decide = f" To decide: {commands}{more}" if commands else ""
     return f'<p class="wb-t-now"><b>Saved picture, not live.</b>{decide}</p>'

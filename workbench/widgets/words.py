@@ -2,6 +2,7 @@
 
 - Durations: 41 ms, 1.9 s, 0:41, 1:12:05. Instants: UTC, since a saved picture is read anywhere.
   Thousands have separators.
+- What would hide in a text, or turn its direction, is shown as a mark.
 - An unknown price is "no price", never 0.
 
 Knows nothing of views. Source: LOOK 4.
@@ -10,16 +11,34 @@ Knows nothing of views. Source: LOOK 4.
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["arguments", "clock", "cost", "count", "elapsed", "moment", "plural", "short", "spent", "tokens", "took"]
+__all__ = [
+    "arguments",
+    "clock",
+    "cost",
+    "count",
+    "elapsed",
+    "moment",
+    "plural",
+    "short",
+    "spent",
+    "tokens",
+    "took",
+    "visible",
+]
 
 WIDTH = 80
 DOTS = "••••••"
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+"""Control and direction characters; line ends and tabs are none."""
 
 
 def took(seconds: float | None) -> str:
@@ -90,3 +109,15 @@ def short(value: Any, width: int = WIDTH) -> str:
     """A value as JSON in one line, cut at the end; what is cut off is counted."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= width else f"{text[: width - 1]}… ({plural(len(text), 'character')})"
+
+
+def visible(said: str) -> str:
+    """A text with its control and direction characters as marks: ␇, ⟨U+202E⟩."""
+    return HIDDEN.sub(_mark, said)
+
+
+def _mark(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\N{SYMBOL FOR DELETE}" if code == 0x7F else f"⟨U+{code:04X}⟩"

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { asker } from "../parts/card";
 import { Status } from "../parts/shapes";
-import { clock, count, elapsed, utc } from "../parts/words";
+import { clock, count, elapsed, utc, visible } from "../parts/words";
 import type { Approval } from "../types";
 
 export function Decided(props: { approvals: readonly Approval[]; total: number; now: number; children: ComponentChildren }): JSX.Element {
@@ -33,11 +33,11 @@ export function Decided(props: { approvals: readonly Approval[]; total: number; 
               <td>
                 <Status status={approval.status} />
               </td>
-              <td class="wb-code">{approval.tool}</td>
+              <td class="wb-code">{visible(approval.tool)}</td>
               <td class="wb-dim wb-wide-cell">
-                {asker(approval)}, {approval.run}
+                {asker(approval)}, {visible(approval.run)}
               </td>
-              <td class="wb-wide-cell">{how(approval)}</td>
+              <td class="wb-wide-cell">{visible(how(approval))}</td>
               <td class="wb-dim" title={utc(approval.decided_at ?? approval.asked_at)}>
                 {clock(approval.decided_at ?? approval.asked_at, now)}
               </td>

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import type { Connection } from "../model";
 import { ActionButton, Outcomes, useCommands } from "../parts/buttons";
-import { clock, utc } from "../parts/words";
+import { capital, clock, utc, visible } from "../parts/words";
 import type { Rule } from "../types";
 
 export function Rules({ rules, connection, live, now }: { rules: readonly Rule[]; connection: Connection<unknown>; live: boolean; now: number }): JSX.Element {
@@ -23,9 +23,9 @@ function Line({ rule, connection, live, now }: { rule: Rule; connection: Connect
   const commands = useCommands(connection);
   return (
     <li>
-      <span class="wb-rule-says">{rule.sentence.charAt(0).toUpperCase() + rule.sentence.slice(1)}.</span>
+      <span class="wb-rule-says">{visible(capital(rule.sentence))}.</span>
       <span class="wb-dim" title={`${rule.id}, ${utc(rule.at)}`}>
-        by {rule.by}, {clock(rule.at, now)}
+        by {visible(rule.by)}, {clock(rule.at, now)}
       </span>
       {rule.actions.map((action) => (
         <ActionButton key={action.command} action={action} commands={commands} live={live} small />

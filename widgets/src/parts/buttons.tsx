@@ -9,6 +9,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Connection, Outcome } from "../model";
 import type { Action, Json } from "../types";
 import { Drawing, Shape } from "./shapes";
+import { visible } from "./words";
 
 export type Look = "plain" | "primary" | "violet" | "danger" | "quiet" | "link";
 
@@ -160,7 +161,7 @@ export function Outcomes({ commands }: { commands: Commands }): JSX.Element | nu
     return (
       <p class="wb-refusal" role="alert">
         <Drawing name="octagon" ink="red" />
-        <span>{commands.refusal}</span>
+        <span>{visible(commands.refusal)}</span>
       </p>
     );
   }

@@ -88,7 +88,7 @@ export function Card(props: CardProps): JSX.Element {
         <Drawing name="diamond" ink="amber" />
         <span class="wb-card-question">
           <b>
-            {wants ? "Asked by" : "Approve"} <span class="wb-code">{approval.tool}</span>
+            {wants ? "Asked by" : "Approve"} <span class="wb-code">{visible(approval.tool)}</span>
             {wants ? null : "?"}
           </b>
           {inbox !== undefined && (
@@ -116,9 +116,9 @@ export function Card(props: CardProps): JSX.Element {
         ) : (
           <>
             <p class="wb-card-says">
-              {approval.sentence} {!wants && <span class="wb-dim">{approval.act} Nothing has happened yet.</span>}
+              {visible(approval.sentence)} {!wants && <span class="wb-dim">{approval.act} Nothing has happened yet.</span>}
             </p>
-            {!wants && (approval.message ?? "") !== "" && <p class="wb-card-why wb-dim">Asked because: {approval.message}</p>}
+            {!wants && (approval.message ?? "") !== "" && <p class="wb-card-why wb-dim">Asked because: {visible(String(approval.message))}</p>}
             <Arguments approval={approval} path={props.path} connection={connection} />
             {approval.expires_at !== null && <Expiry approval={approval} now={now} soon={soon} />}
             <Answers mode={mode} approval={approval} live={live} commands={commands} settled={settled} decide={decide} open={open} back={back} />
@@ -203,7 +203,7 @@ function Always({ action, approval, live, commands, settled, decide, back }: Ans
   return (
     <div class="wb-always">
       <label for={name}>
-        <b>This rule is written:</b> approve <span class="wb-code">{approval.tool}</span> from {approval.agent},
+        <b>This rule is written:</b> approve <span class="wb-code">{visible(approval.tool)}</span> from {approval.agent},
       </label>
       <select id={name} ref={choice} class="wb-input wb-input-choice" value={scope} onChange={(event) => setScope(event.currentTarget.value)}>
         {SCOPES.map(([value, words]) => (

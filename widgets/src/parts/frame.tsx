@@ -6,7 +6,7 @@ import type { Connection } from "../model";
 import type { Action, BudgetView, NowLine, Tone, Usage } from "../types";
 import { ActionButton, Button, type Commands, Outcomes, useCommands } from "./buttons";
 import { Drawing, Shape } from "./shapes";
-import { clock, count, spent, tokens } from "./words";
+import { clock, count, spent, tokens, visible } from "./words";
 
 /** The one action that the view carries out itself. */
 export const SHOW = "Show approval";
@@ -43,9 +43,9 @@ export function Header(props: HeaderProps): JSX.Element {
     <header class="wb-header">
       <div class="wb-title">
         {props.status}
-        <span class="wb-name">{props.name}</span>
+        <span class="wb-name">{visible(props.name)}</span>
         <span class="wb-id" title={props.id}>
-          {props.id}
+          {visible(props.id)}
         </span>
         <span class="wb-header-actions">
           {actions.map((action) => (
@@ -150,7 +150,7 @@ export function Now(props: LineProps): JSX.Element {
         <Shape status={line.shape} />
       </span>
       <p class="wb-now-says" role="status">
-        <b>{line.strong}</b> {line.text}
+        <b>{visible(line.strong)}</b> {visible(line.text)}
       </p>
       {show ? (
         <Button small label={SHOW} onPress={() => props.onShow?.()} />

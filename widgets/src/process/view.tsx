@@ -9,7 +9,7 @@ import { KeyList, useKeys } from "../parts/keys";
 import { useConnection, useFolds, useSecond } from "../parts/live";
 import { Drawing, drawingOf, Shape, Status } from "../parts/shapes";
 import { Stages } from "../parts/stages";
-import { capital, clock, count, elapsed, plural } from "../parts/words";
+import { capital, clock, count, elapsed, plural, visible } from "../parts/words";
 import type { Life, ProcessView } from "../types";
 import { Tree } from "./tree";
 
@@ -54,7 +54,7 @@ function Inspector({ view, connection }: { view: ProcessView; connection: Connec
         <p class="wb-process-error wb-ink-red">
           <Drawing name="octagon" ink="red" />
           <span class="wb-code wb-wrap">
-            {view.error.type}: {view.error.message}
+            {visible(`${view.error.type}: ${view.error.message}`)}
           </span>
         </p>
       )}
@@ -116,7 +116,7 @@ function Lives({ lives, now }: { lives: readonly Life[]; now: number }): JSX.Ele
             <span>{count(life.epoch)}</span>
             <span class={`wb-status wb-ink-${drawingOf(how)[1]}`}>
               <Shape status={how} /> {how}
-              {life.by !== null ? ` by ${life.by}` : ""}
+              {life.by !== null ? ` by ${visible(life.by)}` : ""}
             </span>
             <span class="wb-dim">
               {life.ended_at === null ? `since ${clock(life.began_at, now)}` : `${clock(life.began_at, now)} to ${clock(life.ended_at, now)}`}

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { drawingOf, Shape } from "../parts/shapes";
-import { capital, plural } from "../parts/words";
+import { capital, plural, visible } from "../parts/words";
 import type { RecoveryGroup } from "../types";
 
 const SAYS: Record<string, (count: number) => string> = {
@@ -32,9 +32,9 @@ export function Recovery({ groups, last }: { groups: readonly RecoveryGroup[]; l
           </p>
           {group.parts.map((part, index) => (
             <div key={index} class="wb-recovery-row">
-              <span>{part.part}</span>
-              <span>{part.has}</span>
-              <span>{part.does}</span>
+              <span>{visible(part.part)}</span>
+              <span>{visible(part.has)}</span>
+              <span>{visible(part.does)}</span>
             </div>
           ))}
         </div>

@@ -62,7 +62,7 @@ function Message({ row, index, context }: { row: MessageRow; index: number; cont
       <span class="wb-row-shape">{row.replayed ? <Shape status="replayed" /> : null}</span>
       <div class="wb-row-main">
         <p class="wb-who">
-          <b>{you ? "You" : row.who}</b>
+          <b>{you ? "You" : visible(row.who)}</b>
           {you ? (
             <span class="wb-dim" title={utc(at)}>
               {clock(at)}
@@ -70,7 +70,7 @@ function Message({ row, index, context }: { row: MessageRow; index: number; cont
           ) : (
             <span class="wb-dim">turn {row.turn}</span>
           )}
-          {row.note !== undefined && <span class="wb-dim">{row.note}</span>}
+          {row.note !== undefined && <span class="wb-dim">{visible(row.note)}</span>}
           {row.tokens !== null && (
             <span class="wb-dim wb-wide">
               {plural(row.tokens, "token")}
@@ -117,7 +117,7 @@ function Call({ row, index, open, context }: { row: CallRow; index: number; open
             <span class="wb-heard">{status}</span>
           </span>
           <span class="wb-row-line">
-            <b class="wb-code">{row.tool}</b> <span class="wb-line-args">{argumentsLine(row.args, hidden(row))}</span> <Ending row={row} gone={context.gone} />
+            <b class="wb-code">{visible(row.tool)}</b> <span class="wb-line-args">{argumentsLine(row.args, hidden(row))}</span> <Ending row={row} gone={context.gone} />
           </span>
         </button>
         <Lane axis={context.axis} spans={frozen(row.spans, context)} now={context.now} />
@@ -147,7 +147,7 @@ function masked(row: CallRow): { [key: string]: Json } {
 /** What a call came to, in the row: its result, its note, or what it was doing when the kernel went. */
 function Ending({ row, gone }: { row: CallRow; gone: boolean }): JSX.Element | null {
   const running = row.steps.find((step) => step.status === "running");
-  if (gone && running !== undefined) return <span class="wb-said">step {running.name} was running</span>;
+  if (gone && running !== undefined) return <span class="wb-said">step {visible(running.name)} was running</span>;
   if (row.status === "success") {
     return (
       <>
@@ -155,12 +155,12 @@ function Ending({ row, gone }: { row: CallRow; gone: boolean }): JSX.Element | n
           {"→ "}
           {oneLine(row.result)}
         </span>
-        {row.note !== "" && <span class="wb-said"> {row.note}</span>}
+        {row.note !== "" && <span class="wb-said"> {visible(row.note)}</span>}
       </>
     );
   }
-  if (row.note !== "") return <span class="wb-said">{row.status === "interrupted" ? `interrupted, ${row.note}` : row.note}</span>;
-  return row.error !== null ? <span class="wb-said wb-ink-red">{row.error.type}</span> : null;
+  if (row.note !== "") return <span class="wb-said">{visible(row.status === "interrupted" ? `interrupted, ${row.note}` : row.note)}</span>;
+  return row.error !== null ? <span class="wb-said wb-ink-red">{visible(row.error.type ?? "")}</span> : null;
 }
 
 const PLAIN = 60; // a value this short is all there in the row above
@@ -191,7 +191,7 @@ function Inside({ row, index, context }: { row: CallRow; index: number; context:
       {row.steps.map((step) => (
         <Step key={step.key} step={step} context={context} />
       ))}
-      {(unfinished || row.progress.length > 0) && <Sub label="progress">{row.progress[row.progress.length - 1] ?? <span class="wb-dim">not yet</span>}</Sub>}
+      {(unfinished || row.progress.length > 0) && <Sub label="progress">{row.progress.length > 0 ? visible(row.progress[row.progress.length - 1] as string) : <span class="wb-dim">not yet</span>}</Sub>}
       {row.error !== null ? (
         <Broken error={row.error} path={path} context={context} id={row.id} />
       ) : row.status === "success" && !plain(row.result) ? (
@@ -236,8 +236,8 @@ function Decided({ row }: { row: CallRow }): JSX.Element | null {
   const parts = [by, approval.decided_at === null ? "" : `${clock(approval.decided_at)}, after ${elapsed(approval.decided_at - approval.asked_at)}`].filter((part) => part !== "");
   return (
     <>
-      {parts.join(", ")}
-      {approval.reason !== null && approval.reason !== "" ? `: “${approval.reason}”` : ""}
+      {visible(parts.join(", "))}
+      {approval.reason !== null && approval.reason !== "" ? `: “${visible(approval.reason)}”` : ""}
     </>
   );
 }
@@ -257,7 +257,7 @@ function Step({ step, context }: { step: StepRow; context: RowContext }): JSX.El
       </span>
       <span class="wb-sub-label">
         <span class="wb-wide">step </span>
-        <span class="wb-step-name">{step.name}</span>
+        <span class="wb-step-name">{visible(step.name)}</span>
       </span>
       <span class="wb-sub-value wb-dim wb-wide">
         {step.replayed ? (
@@ -268,7 +268,7 @@ function Step({ step, context }: { step: StepRow; context: RowContext }): JSX.El
           <>
             key{" "}
             <span class="wb-code" title={step.key}>
-              {tail(step.key, 3)}
+              {visible(tail(step.key, 3))}
             </span>
           </>
         )}
@@ -287,7 +287,7 @@ function Broken({ error, path, context, id }: { error: Failure; path: string; co
     <>
       <Sub label="error">
         <span class="wb-code wb-ink-red wb-wrap">
-          {error.type}: {error.message}
+          {visible(`${error.type}: ${error.message}`)}
         </span>
       </Sub>
       {trace !== undefined && trace !== null && trace !== "" && (

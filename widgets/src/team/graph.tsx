@@ -70,8 +70,8 @@ function Place({ node }: { node: TeamNode }): JSX.Element {
         <b>{visible(node.name)}</b>
         <Status status={node.status} says={capital(node.status)} />
       </p>
-      <p class="wb-dim">{about(node)}</p>
-      <p class="wb-dim">{figures(node)}</p>
+      <p class="wb-dim">{visible(about(node))}</p>
+      <p class="wb-dim">{visible(figures(node))}</p>
     </div>
   );
 }

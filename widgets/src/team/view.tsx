@@ -155,8 +155,8 @@ function Row({ row, axis, until }: { row: TeamRow; axis: Axis; until: number }):
       <th scope="row" style={{ paddingLeft: `${8 + row.depth * 16}px` }} title={begun ? row.id : undefined}>
         {visible(row.agent)}
       </th>
-      <td class="wb-wide wb-dim">{row.called_by}</td>
-      <td class="wb-wide wb-dim">{row.part}</td>
+      <td class="wb-wide wb-dim">{visible(row.called_by)}</td>
+      <td class="wb-wide wb-dim">{visible(row.part)}</td>
       <td class="wb-number wb-wide">{count(usage.model_calls)}</td>
       <td class="wb-number wb-wide">{usage.input_tokens === null ? (usage.model_calls > 0 ? "not reported" : "0") : count(usage.input_tokens + (usage.output_tokens ?? 0))}</td>
       <td class="wb-number wb-wide">{usage.cost_microdollars === null ? (usage.model_calls > 0 ? "no price" : "") : cost(usage.cost_microdollars)}</td>
