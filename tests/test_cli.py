@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 
 import pytest
@@ -109,3 +110,21 @@ async def test_a_kill_on_the_command_line_ends_a_run_in_another_process(tmp_path
         status, out, err = await command("kill", "r1", "--store", str(store))
         assert (status, out) == (1, "")
         assert err == "workbench: 'run:r1' lives nowhere now; there is nothing to kill\n"
+
+
+async def test_lab_becomes_jupyterlab_with_every_option_it_was_given(tmp_path, monkeypatch):
+    stand_in = tmp_path / "jupyterlab" / "__main__.py"
+    stand_in.parent.mkdir()
+    (stand_in.parent / "__init__.py").touch()
+    stand_in.write_text("import json, os, sys\nprint(json.dumps([os.getpid(), *sys.argv[1:]]))\nsys.exit(7)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+
+    for options in (["--no-browser", "--port", "0"], ["-y"], ["extra", "--", "more"], []):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "workbench", "lab", *options, stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await process.communicate()
+        pid, *given = json.loads(out)
+        given = given[1:] if given[0] == "--allow-root" else given
+        assert (pid, given[:-1], process.returncode) == (process.pid, options, 7)
+        assert given[-1].endswith("notebooks")

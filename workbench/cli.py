@@ -31,7 +31,7 @@ Verb = Callable[[argparse.Namespace], Awaitable[int]]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; gives the exit status."""
-    options = _parser().parse_args(argv)
+    options = _parser().parse_args(_parted(sys.argv[1:] if argv is None else argv))
     try:
         status: int = asyncio.run(options.verb(options))
     except WorkbenchError as error:
@@ -40,6 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _parted(argv: Sequence[str]) -> list[str]:
+    """The command line with what is JupyterLab's set apart: argparse takes options that come first for our own."""
+    verb, given = list(argv[:1]), list(argv[1:])
+    theirs = verb == ["lab"] and given not in (["-h"], ["--help"])
+    return [*verb, "--", *given] if theirs else [*verb, *given]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument("--into", type=Path, help="the folder to work in (a new one under ./demo)")
     lab = _verb(verbs, "lab", _lab, "JupyterLab on the lessons")
-    lab.add_argument("arguments", nargs=argparse.REMAINDER, help="what goes to JupyterLab")
+    lab.add_argument("arguments", nargs=argparse.REMAINDER, help="what goes to JupyterLab, options too")
     worker = _verb(verbs, "worker", _worker, "a headless host: runs what is due until SIGTERM or SIGINT")
     worker.add_argument("application", help="the bench, as module:attribute, e.g. app:bench")
     worker.add_argument("--json", action="store_true", help="print a line of JSON for each thing that happens")
@@ -122,9 +129,9 @@ async def _lab(options: argparse.Namespace) -> int:
         raise BadInput('JupyterLab is not installed here; pip install "jupyter-agent-workbench[lab]"')
     lessons = lesson("01_first_run.ipynb").parent
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    command = [sys.executable, "-m", "jupyterlab", *root, *options.arguments, str(lessons)]
-    process = await asyncio.create_subprocess_exec(*command)
-    return await process.wait()
+    given = options.arguments[1:] if options.arguments[:1] == ["--"] else options.arguments
+    # in our place, so that its signals, its terminal and its exit status are its own
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *root, *given, str(lessons)])
 
 
 async def _worker(options: argparse.Namespace) -> int:
