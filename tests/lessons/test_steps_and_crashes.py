@@ -42,5 +42,12 @@ async def test_the_lesson_comes_to_the_same_end_without_a_kill(tmp_path):
     async with Notebook(LESSON, cwd=tmp_path) as nb:
         assert await nb.run_all() == "finished"
 
-        assert nb.output("proof") == "1 charge, 1 parcel, tried 1 times"
+        assert nb.output("proof") == "1 charge, 1 parcel, tried 1 time"
+        assert nb.errors == []
+
+        for cell in nb.notebook.cells:  # once more in the same kernel
+            if cell.cell_type == "code":
+                assert await nb.run(cell.metadata.tags[0]) == "finished"
+
+        assert nb.output("proof") == "1 charge, 1 parcel, tried 1 time"
         assert nb.errors == []
