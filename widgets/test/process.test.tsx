@@ -31,6 +31,14 @@ describe("the process inspector", () => {
     assert.match(shown.text(".wb-facts"), /in 58:00/);
   });
 
+  test("names who ended a life, where it was somebody", async () => {
+    const first = views.process.lives[0] as (typeof views.process.lives)[number];
+    shown = await showPanel(ProcessPanel, { ...views.process, lives: [first, { ...first, epoch: 3, how: "replaced", by: "" }] });
+
+    const ended = [...shown.page.querySelectorAll(".wb-life .wb-status")].map((life) => life.textContent?.trim());
+    assert.deepEqual(ended, ["replaced", "killed by you"]);
+  });
+
   test("carries Recover in the now line when it was disposed", async () => {
     shown = await showPanel(ProcessPanel, views.disposed);
 

@@ -116,7 +116,7 @@ function Lives({ lives, now }: { lives: readonly Life[]; now: number }): JSX.Ele
             <span>{count(life.epoch)}</span>
             <span class={`wb-status wb-ink-${drawingOf(how)[1]}`}>
               <Shape status={how} /> {how}
-              {life.by !== null ? ` by ${visible(life.by)}` : ""}
+              {life.by ? ` by ${visible(life.by)}` : ""}
             </span>
             <span class="wb-dim">
               {life.ended_at === null ? `since ${clock(life.began_at, now)}` : `${clock(life.began_at, now)} to ${clock(life.ended_at, now)}`}
