@@ -6,7 +6,7 @@ import * as views from "../gallery/fixtures";
 import { RunPanel } from "../src/run/view";
 import { gather } from "../src/run/rules";
 import type { Json } from "../src/types";
-import { settle, show as showPanel, type Shown } from "./page";
+import { NOW, settle, show as showPanel, type Shown } from "./page";
 
 let shown: Shown;
 const show = async (state: unknown, options: object = {}): Promise<Shown> => {
@@ -154,6 +154,16 @@ describe("the run panel", () => {
     assert.equal(page.querySelectorAll(".wb-row").length, rows);
     assert.match(text(".wb-footer"), /Buttons are off\. Command line: workbench approve ap-31/);
     assert.equal(page.querySelectorAll(".wb-turn").length, 0, "nothing turns any more");
+  });
+
+  test("stands still at the moment when the kernel went away, however long nothing had changed", async () => {
+    const { model, text } = await show(views.running);
+    assert.match(text(".wb-facts"), /^Elapsed0:14/);
+
+    NOW.seconds += 30;
+    await act(() => model.die());
+
+    assert.match(text(".wb-facts"), /^Elapsed0:44/);
   });
 
   test("asks once before it cancels, and says what will be closed", async () => {

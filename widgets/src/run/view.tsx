@@ -46,7 +46,7 @@ function Panel({ view, connection, paused, setPaused }: PanelProps): JSX.Element
   useKeys(root, { onList: () => setKeys(!keys), onLeave: () => place.current?.focus() });
   const waiting = view.rows.flatMap((row) => (row.kind === "call" && row.approval?.status === "pending" ? [row] : []));
   const pending = waiting.flatMap((row) => (row.approval === null ? [] : [row.approval]));
-  const until = ended ? (view.ended_at as number) : killed ? (view.killed_at ?? view.now) : gone || paused !== null ? view.now : now;
+  const until = ended ? (view.ended_at as number) : killed ? (view.killed_at ?? view.now) : connection.late || paused !== null ? view.now : now;
 
   const showApproval = (): void => {
     const first = waiting[0];

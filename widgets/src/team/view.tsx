@@ -37,7 +37,7 @@ function Panel({ view, connection }: { view: TeamView; connection: Connection<Te
   const [as, setAs] = useState<As>("both");
   useKeys(root, { onList: () => setKeys(!keys), onLeave: () => place.current?.focus() });
   const said = lineFor(wide, "The journal has everything that was committed.");
-  const until = view.ended_at ?? (gone || !view.alive ? view.now : now);
+  const until = view.ended_at ?? (connection.late || !view.alive ? view.now : now);
   const focusCard = (): void => {
     requestAnimationFrame(() => {
       const card = root.current?.querySelector<HTMLElement>("[data-wb-card]");
