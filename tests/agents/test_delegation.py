@@ -64,6 +64,24 @@ async def test_the_child_is_of_its_parents_principal_and_conversation(room: Hous
     assert heard == [("mcp:ana", "posts")]
 
 
+async def test_a_request_says_who_asked_where_it_was_not_you(room: House) -> None:
+    boss = asks("ask_writer", "Write it.", tools=[writer()])
+    bench = await room.open(boss)
+    whose = {"r1": Principal(), "r2": Principal("desktop", "mcp"), "r3": Principal("ana", "cli")}
+
+    for id, principal in whose.items():
+        await bench.run(boss, "A post.", id=id, principal=principal)
+
+    first = {id: bench.runs[id].view()["rows"][0] for id in (*whose, "r2/t1.0")}
+    assert {row["who"] for row in first.values()} == {"you"}
+    assert {id: row.get("asker") for id, row in first.items()} == {
+        "r1": None,
+        "r2": "mcp:desktop",
+        "r3": "ana",
+        "r2/t1.0": "boss",
+    }
+
+
 async def test_an_approval_below_names_the_whole_chain_and_is_decided_at_the_top(house: House) -> None:
     desk = Desk()
     editor = Agent("editor", tools=[desk.agent()], model=Ears(call("ask_clerk", message="Cancel it."), "Edited."))

@@ -61,6 +61,12 @@ def test_a_run_reads_as_a_heading_a_sentence_and_a_table() -> None:
     assert '0:05|tool|cancel_order(order_id="A-1002")| waiting for an approval||' in text
 
 
+def test_a_request_is_said_by_whoever_asked() -> None:
+    texts = [static_twin.text(run(rows=[message("you", "Hello", **by)])) for by in ({}, {"asker": "mcp:desktop"})]
+
+    assert [text.splitlines()[3].strip() for text in texts] == ["0:00  You  Hello", "0:00  mcp:desktop  Hello"]
+
+
 def test_it_says_that_it_is_not_live_and_how_to_decide() -> None:
     text = Reader(static_twin.html(run())).text
 

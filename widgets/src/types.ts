@@ -38,6 +38,8 @@ export interface MessageRow {
   kind: "message";
   id: string;
   who: string;
+  /** Who asked, where it was another than you. */
+  asker?: string;
   turn: number;
   text: Json;
   tokens: number | null;

@@ -89,6 +89,13 @@ describe("the run panel", () => {
     assert.equal(fold().getAttribute("aria-expanded"), "false");
   });
 
+  test("says who asked, where it was another than you", async () => {
+    const who = async (more: object): Promise<string> => (await show({ ...views.running, rows: [views.message("m0", "you", 0, "Hello", more)] })).text(".wb-who b");
+
+    assert.equal(await who({}), "You");
+    assert.equal(await who({ asker: "mcp:desktop" }), "mcp:desktop");
+  });
+
   test("shows hostile values as text and nothing else", async () => {
     const { page, text } = await show(views.hostile);
     await act(() => (page.querySelector('[data-wb-row="t1.0"] .wb-fold') as HTMLElement).click());

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.approval import approval_view
 from workbench.agents.calls import OUTCOME, branch_of
+from workbench.agents.context import Principal
 from workbench.agents.facts import call_of
 from workbench.agents.gate import INTENT
 from workbench.durable.keys import step_key
 from workbench.plain import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from workbench.agents.facts import Facts
     from workbench.agents.views import CallRow, MessageRow, Span, StepRow
@@ -43,7 +44,7 @@ def rows(facts: Facts) -> list[MessageRow | CallRow]:
 
 
 def _request(facts: Facts) -> MessageRow:
-    return {
+    row: MessageRow = {
         "kind": "message",
         "id": "request",
         "who": "you",
@@ -55,6 +56,18 @@ def _request(facts: Facts) -> MessageRow:
         "spans": [{"began_at": facts.asked_at, "ended_at": facts.asked_at, "how": "done"}],
         "took": None,
     }
+    if asker := _asker(facts.message):
+        row["asker"] = asker
+    return row
+
+
+def _asker(message: Mapping[str, Any]) -> str:
+    """Who asked, where it was another than you."""
+    parent = message.get("parent")
+    if type(parent) is dict:
+        return str(parent["chain"][-1]["agent"])
+    who = Principal(**message.get("principal", {}))
+    return str(who) if not who.is_owner else who.name if who.name != Principal().name else ""
 
 
 def _turn(facts: Facts, number: int, record: StepRecord, turn: Turn) -> MessageRow:

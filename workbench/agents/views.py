@@ -109,11 +109,16 @@ class Span(TypedDict):
 
 
 class MessageRow(TypedDict):
-    """What someone said: `who` is "you" or the agent. `turn` is 0 for you. `streaming` while the text still grows."""
+    """What someone said: `who` is "you", for who asked, or the agent. `turn` is 0 for you.
+
+    `asker` names who asked where it was another than you: the agent above, a caller of a door (mcp:desktop), or a
+    person by name. `streaming` while the text still grows.
+    """
 
     kind: Literal["message"]
     id: str
     who: str
+    asker: NotRequired[str]
     turn: int
     text: str
     tokens: int | None

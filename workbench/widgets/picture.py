@@ -135,7 +135,7 @@ def _run_row(view: Mapping[str, Any], row: dict[str, Any], until: float) -> Row:
     at = Cell("" if began is None else words.elapsed(began - view["began_at"]))
     bars = _bars(view, row["spans"], until)
     if row["kind"] == "message":
-        who = "You" if row["who"] == "you" else row["who"]
+        who = row.get("asker", "You") if row["who"] == "you" else row["who"]
         how = "replayed" if row["replayed"] else "still writing" if row["streaming"] else ""
         outcome = ", ".join(part for part in (how, row.get("note", "")) if part)
         cells = (

@@ -13,6 +13,7 @@ import { Drawing, Shape, Status } from "../parts/shapes";
 import { Stream } from "../parts/stream";
 import { Value } from "../parts/values";
 import { argumentsLine, clock, count, DOTS, elapsed, isCut, json, oneLine, plural, tail, took, utc, visible } from "../parts/words";
+import { speaker } from "./rules";
 import type { CallRow, Failure, Json, MessageRow, Row, StepRow } from "../types";
 
 export interface RowContext {
@@ -62,7 +63,7 @@ function Message({ row, index, context }: { row: MessageRow; index: number; cont
       <span class="wb-row-shape">{row.replayed ? <Shape status="replayed" /> : null}</span>
       <div class="wb-row-main">
         <p class="wb-who">
-          <b>{you ? "You" : visible(row.who)}</b>
+          <b>{visible(speaker(row))}</b>
           {you ? (
             <span class="wb-dim" title={utc(at)}>
               {clock(at)}

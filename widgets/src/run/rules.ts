@@ -1,6 +1,6 @@
-// Which rows are open by themselves, and which finished ones stand in one line. Pure, so that it can be tested alone.
+// Who speaks in a row, which are open by themselves, and which finished ones stand in one line. Pure, so that it can be tested alone.
 
-import type { CallRow, Row, RunView } from "../types";
+import type { CallRow, MessageRow, Row, RunView } from "../types";
 
 /** Whether a call is unfolded when the reader has not said: while it runs or waits, until the run ends; then what needs reading. */
 export function isOpen(row: CallRow, view: RunView, opened: ReadonlySet<string>): boolean {
@@ -8,6 +8,11 @@ export function isOpen(row: CallRow, view: RunView, opened: ReadonlySet<string>)
   if (row.status === "failed" && row.error !== null) return true;
   if (row.steps.some((step) => step.ran_again)) return true;
   return view.ended_at === null && opened.has(row.id);
+}
+
+/** Who says a message. */
+export function speaker(row: MessageRow): string {
+  return row.who === "you" ? (row.asker ?? "You") : row.who;
 }
 
 export type Part = { kind: "row"; row: Row; index: number } | { kind: "folded"; id: string; rows: { row: Row; index: number }[] };

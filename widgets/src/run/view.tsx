@@ -13,6 +13,7 @@ import { Stages } from "../parts/stages";
 import { capital, clock, count, elapsed, plural, visible } from "../parts/words";
 import type { Action, RunView } from "../types";
 import { Recovery } from "./recovery";
+import { speaker } from "./rules";
 import { Timeline } from "./timeline";
 
 export function RunPanel({ connection }: { connection: Connection<RunView> }): JSX.Element {
@@ -251,7 +252,7 @@ function committed(view: RunView, killed: boolean): string {
 /** What a screen reader is told of the rows. */
 function Heard({ view }: { view: RunView }): JSX.Element {
   const news = view.rows.flatMap((row) => {
-    if (row.kind === "message") return row.streaming ? [] : [`${row.who === "you" ? "You" : row.who}: ${typeof row.text === "string" ? row.text.slice(0, 200) : "a long text"}`];
+    if (row.kind === "message") return row.streaming ? [] : [`${speaker(row)}: ${typeof row.text === "string" ? row.text.slice(0, 200) : "a long text"}`];
     return [`${row.tool} asked for.`, ...(row.status === "running" || row.status === "waiting" ? [] : [`${row.tool}: ${row.status}.`])];
   });
   const approvals = new Map(
