@@ -128,3 +128,13 @@ async def test_lab_becomes_jupyterlab_with_every_option_it_was_given(tmp_path, m
         given = given[1:] if given[0] == "--allow-root" else given
         assert (pid, given[:-1], process.returncode) == (process.pid, options, 7)
         assert given[-1].endswith("notebooks")
+
+
+async def test_demo_says_which_folder_cannot_be_made(tmp_path):
+    (tmp_path / "file").touch()
+
+    code, out, err = await command("demo", "--into", str(tmp_path / "file" / "folder"))
+
+    named = repr(str(tmp_path / "file" / "folder"))
+    assert (code, out) == (1, "")
+    assert err == f"workbench: the folder {named} cannot be made: Not a directory; name another with --into\n"

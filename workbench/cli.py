@@ -101,13 +101,17 @@ def _store_verb(verbs: Any, name: str, verb: Verb, words: str) -> argparse.Argum
 async def _demo(options: argparse.Namespace) -> int:
     from workbench.testing.story import tell_the_story
 
-    if options.into is None:
-        options.into = _new_folder()
+    try:
+        into = _new_folder() if options.into is None else options.into
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        place = "demo" if options.into is None else str(options.into)
+        raise BadInput(f"the folder {place!r} cannot be made: {error.strerror}; name another with --into") from error
     _say(
         "An agent refunds one order and cancels another. "
         "Its kernel is killed between moving the money and sending the receipt.\n"
     )
-    story = await tell_the_story(options.into, _say)
+    story = await tell_the_story(into, _say)
     _say("\nWhat is so, read from the files of the bank, the mail server and the model:")
     for check in story.checks:
         _say(f"  {'yes' if check.holds else 'NO '}  {check.claim}\n       {check.seen}")
