@@ -205,6 +205,14 @@ async def test_what_is_awaited_is_committed(house: House) -> None:
     assert (info.cursor, info.wake_at) == (1, None)
 
 
+async def test_a_status_that_no_run_has_is_refused_when_runs_are_looked_for(house: House) -> None:
+    bench = await house.open()
+
+    words = "a run's status is one of queued, running, waiting, completed, failed, cancelled, found 'complete'"
+    with pytest.raises(BadInput, match=f"^{words}$"):
+        bench.runs.find(status="complete")
+
+
 async def test_runs_are_found_by_status_agent_and_text(house: House) -> None:
     desk = Desk()
     bench = await house.open(asker := desk.agent(), other := Agent("other", model="offline"))

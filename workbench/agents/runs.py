@@ -54,6 +54,8 @@ LONGEST_ID = 512
 """Bytes of a run's id at most: room for the ids of the runs that it asks, which begin with its own."""
 SCHEDULED = "run"
 """The kind of a schedule that begins runs; its target is `{"agent", "request"}`."""
+STATUSES = ("queued", "running", "waiting", "completed", "failed", "cancelled")
+"""What a run can be in."""
 
 
 class Runs:
@@ -270,6 +272,8 @@ class Runs:
         for name, wanted in (*texts, ("conversation", conversation)):
             if wanted is not None and not isinstance(wanted, str):
                 raise BadInput(f"{name} is a text that runs are found by, or None for any, found {wanted!r}")
+        if status is not None and status not in STATUSES:
+            raise BadInput(f"a run's status is one of {', '.join(STATUSES)}, found {status!r}")
         principal_or_none(principal)
         among = iter(self) if parent is None else self.children(parent)
         if principal is not None:
