@@ -3,6 +3,7 @@
 - A lookup watches: its state is told as patches between what was seen, newest wins, and never faster than it is taken.
   The end of a connection releases its watches, and no process.
 - Call ids are the caller's own: they are joined with its name before a process sees them.
+- A process stays where it lives: what moves it to another kernel is for its owner, not for who is far away.
 - `scope` says what a caller reaches, and with which arguments; `admit` what it may say. What either refuses, or raises
   at, is refused. An error is told by its words if they were written for callers, else by its type alone.
 
@@ -37,6 +38,9 @@ Scope = Callable[["Principal", str, dict[str, Any]], "tuple[str, dict[str, Any]]
 
 Admit = Callable[["Principal", str, Any], Any]
 """Says what a process hears of a message: the message, another in its place, or None to refuse it."""
+
+TAKE = "take"
+"""The argument of `Workbench.lookup` that is none of the process: it moves it here."""
 
 Lookup = Callable[[str, dict[str, Any]], "Handle"]
 
@@ -117,6 +121,8 @@ class Session:
             name, args = reached
         if name not in self._host.names():
             raise BadInput(f"no process {name!r} here for {self._principal}", name=name)
+        if TAKE in args:
+            raise BadInput(f"{name!r} is not moved over the wire; look it up without {TAKE}=", name=name)
         return name, self._host.lookup(name, args)
 
     async def _said(self, frame: dict[str, Any]) -> None:
