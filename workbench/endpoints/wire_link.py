@@ -73,6 +73,7 @@ class Link:
         Raises: LinkError.
         """
         channel = await self._dial()
+        self._stand(channel)
         self._task = self._home.start(self._hold(channel), name=f"link to {self.where}")
 
     @property
@@ -104,6 +105,9 @@ class Link:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+        if self._channel is not None:  # the task that closes it had not begun
+            channel, self._channel = self._channel, None
+            await channel.close()
         for handle in list(self._by_ref.values()):
             handle.left()
         self._by_ref.clear()
@@ -150,12 +154,16 @@ class Link:
                     continue
                 pause = FIRST_PAUSE
                 break
+            self._stand(channel)
 
-    async def _speak(self, channel: Channel) -> None:
-        """Hear and send until the link is lost."""
+    def _stand(self, channel: Channel) -> None:
+        """The link stands from here on: what is said from now on goes out over it."""
         self._channel, self._outgoing = channel, asyncio.Queue()
         for handle in list(self._by_ref.values()):
             self._look_up(handle)
+
+    async def _speak(self, channel: Channel) -> None:
+        """Hear and send until the link is lost."""
         sending = asyncio.ensure_future(self._send(channel, self._outgoing))
         hearing = asyncio.ensure_future(self._hear(channel))
         try:
