@@ -27,11 +27,11 @@ from workbench.agents.scores import Scores
 from workbench.durable.answers import hear
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.keys import escape
-from workbench.durable.results import words_of
 from workbench.errors import BadInput, CallConflict, Signal
 from workbench.given import named, several, whole
 from workbench.plain import decode, digest, encode
 from workbench.process.calls import Call
+from workbench.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -19,11 +19,11 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from workbench.agents.conditions import check, holds, in_words
-from workbench.durable.results import words_of
 from workbench.errors import BadInput, Signal
 from workbench.given import duration, named, several
 from workbench.models.checks import is_finite
 from workbench.table import Table
+from workbench.words import words_of
 
 if TYPE_CHECKING:
     from workbench.agents.tools import Tool
