@@ -167,3 +167,20 @@ async def test_a_file_without_a_history_of_states_is_brought_up_to_date(open_sto
     assert [past.text(index) for index in (0, 1)] == ["9", states[2]]
     with pytest.raises(BadInput, match="written by a version that kept none"):
         past.text(2)
+
+
+async def test_what_an_older_version_left_in_an_inbox_is_due(open_store: OpenStore, path: Path) -> None:
+    ours, theirs = await open_store(), await open_store()
+    for key in ("order:1", "order:2"):
+        await begin(ours, key)
+    await theirs.post("order:1", '"theirs"', wake=1.0)
+    await ours.close()
+    await theirs.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE keys SET wake_at = NULL")
+        connection.execute("DELETE FROM _sqlite_migrations WHERE name = '0011_posts_wake'")
+
+    again = await open_store()
+
+    now = time.time()
+    assert await again.due(now, now + 60, 10) == ["order:1"]

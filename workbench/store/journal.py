@@ -96,7 +96,7 @@ class Commit:
     """The end of one message: everything in it lands in one transaction.
 
     `answers` are `(call id, payload)`; `casts` are messages of the process to itself, logged behind what waits.
-    `wake_at` becomes the key's wake if messages remain past `cursor`; with none left the wake is cleared.
+    `wake_at` becomes the key's wake if messages remain past `cursor` or were posted; with none left it is cleared.
     """
 
     snapshot: str | None

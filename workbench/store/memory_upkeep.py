@@ -12,7 +12,7 @@ from workbench.store.journal import DeadLetter, Logged, StepRecord
 from workbench.store.letters import SetAside
 from workbench.store.past import OWN, Committed
 from workbench.store.records import Record
-from workbench.store.room import Call, Line
+from workbench.store.room import Call, Line, make_due
 from workbench.store.upkeep import READER, ROWS, CopyRow, Kind, Size
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ class MemoryUpkeep:
                 if (row["kind"], row["id"]) in self._room.records:
                     return f"the {row['kind']} {row['id']!r}"
             line = _line(of_key, rows, self._wrote)
+            if line.wake_at is None:
+                make_due(line, of_key["created_at"])
             line.epoch = max(line.epoch, self._room.deleted.get(line.key, (0, 0))[0])
             if read_only:
                 line.owner = READER.id

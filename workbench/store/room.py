@@ -137,7 +137,7 @@ def acknowledge(line: Line, number: Callable[[], int], at: float, epoch: int, co
     line.log = [logged for logged in line.log if logged.seq > line.cursor]
     line.steps = {seq: kept for seq, kept in line.steps.items() if seq > line.cursor}
     numbers = [log(line, number(), at, epoch, cast, None, None) for cast in casts]
-    line.wake_at = commit.wake_at if line.log else None
+    line.wake_at = commit.wake_at if line.log or line.inbox else None
     return numbers
 
 
@@ -203,7 +203,7 @@ def strike_off(room: Room, at: float) -> None:
 
 def make_due(line: Line, at: float) -> None:
     """What a line has unfinished is due at `at`."""
-    if line.log:
+    if line.log or line.inbox:
         line.wake_at = at if line.wake_at is None else min(line.wake_at, at)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.store.claims import Host
 from workbench.store.glance import Entry
-from workbench.store.journal import Loaded
+from workbench.store.journal import Commit, Loaded
 from workbench.store.memory import MemoryStore
 
 
@@ -181,6 +181,23 @@ class TellsEveryone(MemoryStore):
         return [line.key for line in self._room.lines.values() if line.inbox]
 
 
+class LetsPostsSleep(MemoryStore):
+    def commit(self, key: str, epoch: int, commit: Commit) -> Any:
+        done = super().commit(key, epoch, commit)
+        if not self._look(key).log:
+            self._look(key).wake_at = None
+        return done
+
+
+class ClosesOverPosts(MemoryStore):
+    def release(self, key: str, epoch: int, how: str, by: str) -> Any:
+        wake_at = self._look(key).wake_at
+        done = super().release(key, epoch, how, by)
+        if not self._look(key).log:
+            self._look(key).wake_at = wake_at
+        return done
+
+
 class WatchesTopicsAlone(MemoryStore):
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         return super().watch(lambda: changed() if self._room.topics.lines else None)
@@ -233,6 +250,8 @@ BROKEN_CLAIMS: dict[type[MemoryStore], str] = {
     LetsNewPostsPass: "what_waits_is_not_overtaken",
     CollectsWhatIsLogged: "a_call_that_its_owner_logged_is_not_collected_again",
     PostsMoveTheWake: "a_post_wakes_a_key_that_sleeps",
+    LetsPostsSleep: "what_was_posted_keeps_its_key_awake",
+    ClosesOverPosts: "what_was_posted_to_a_life_that_closes_is_due",
     PostsNowAgain: "a_post_now_is_committed_when_it_returns",
     TellsEveryone: "the_owner_is_told_which_keys_have_posts",
     WatchesTopicsAlone: "a_write_of_another_host_is_noticed",

@@ -50,16 +50,15 @@ STATES = "SELECT key, version, snapshot FROM states WHERE key IN (SELECT value F
 WHAT = """
     k.definition, k.args, k.owner, a.epoch, a.began_at, a.how,
     EXISTS (SELECT 1 FROM answers WHERE key = k.id AND given IS NULL),
-    EXISTS (SELECT 1 FROM inbox WHERE key = k.id),
     EXISTS (SELECT 1 FROM records WHERE key = k.key AND status = 'pending')
 """
 KEYS = f"""
     SELECT
         k.key, k.id, k.epoch, k.cursor, k.last_seq, k.last_message, k.last_work, k.last_life, k.wake_at, k.last_state,
-        {WHAT}
+        EXISTS (SELECT 1 FROM inbox WHERE key = k.id), {WHAT}
     FROM json_each(?) j JOIN keys k ON k.key = j.value LEFT JOIN activations a ON a.id = k.last_life
 """
-KNOWN = slice(1, 10)
+KNOWN = slice(1, 11)
 """The columns of `KEYS` that a ledger remembers of a key."""
 
 

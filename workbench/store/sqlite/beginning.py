@@ -35,7 +35,7 @@ def begin(key: str, definition: str, args: str, member: Member, *, force: bool, 
         known = ledger.make(key)
         ahead = Ahead() if ledger.ahead is None else ledger.ahead
         what = ahead.what.pop(known.id, None) or ledger.sql(READ, (known.id,)).fetchone()
-        name, stored, owner, *life, parked, posts, asks = what
+        name, stored, owner, *life, parked, asks = what
         if name is None:
             ledger.sql(SET_WHAT, (definition, args, known.id))
         elif (name, stored) != (definition, args):
@@ -50,7 +50,7 @@ def begin(key: str, definition: str, args: str, member: Member, *, force: bool, 
         before = Loaded(0, snapshot, version)
         loaded = live(ledger, known, member, tuple(life), before, parked=bool(parked), code=code)
         messages = waiting(ledger, known, known.cursor)
-        if posts:
+        if known.posted:
             messages += move(ledger, key, known)
             ledger.settle()  # what was posted may have brought records with it
         head = of_message(ledger, known, messages[0].seq) if messages else ()

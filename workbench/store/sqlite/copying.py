@@ -156,7 +156,7 @@ class _Restoring:
             getattr(self, f"_{row['row']}")(row)
         of_key, last, known = self.of_key, self.last, self.known
         wake_at = of_key["wake_at"]
-        if wake_at is None and of_key["last_seq"] > of_key["cursor"]:
+        if wake_at is None and (of_key["last_seq"] > of_key["cursor"] or any(row["row"] == "post" for row in rows)):
             wake_at = self.ledger.at
         values = (owner, max(of_key["epoch"], known.epoch), of_key["cursor"], of_key["last_seq"], *last.values())
         what = (wake_at, of_key["definition"] or None, of_key["args"] or None, of_key["created_at"])

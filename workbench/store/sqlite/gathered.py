@@ -38,18 +38,20 @@ class Known:
     """What is remembered of one key.
 
     `seen` is the data version at which it was true; `stored_wake` is the wake that its row has; `state` is its
-    committed state, or False until a commit needs it. `moved` are the newest calls that were posted from elsewhere and
-    moved into its log, with their numbers: the same call, sent here at the same time, is logged once.
+    committed state, or False until a commit needs it; `posted` is whether something waits in its inbox. `moved` are the
+    newest calls that were posted from elsewhere and moved into its log, with their numbers: the same call, sent here at
+    the same time, is logged once.
     """
 
     __slots__ = (
-        "cursor", "epoch", "id", "last_life", "last_message", "last_seq", "last_state", "last_work", "moved", "seen",
-        "state", "stored_wake", "wake",
+        "cursor", "epoch", "id", "last_life", "last_message", "last_seq", "last_state", "last_work", "moved", "posted",
+        "seen", "state", "stored_wake", "wake",
     )  # fmt: skip
 
-    def __init__(self, row: tuple[int, int, int, int, int, int, int, float | None, int], seen: int) -> None:
+    def __init__(self, row: tuple[int, int, int, int, int, int, int, float | None, int, int], seen: int) -> None:
         self.id, self.epoch, self.cursor, self.last_seq = row[:4]
-        self.last_message, self.last_work, self.last_life, self.wake, self.last_state = row[4:]
+        self.last_message, self.last_work, self.last_life, self.wake, self.last_state = row[4:9]
+        self.posted = bool(row[9])
         self.stored_wake = self.wake
         self.seen = seen
         self.state: str | Literal[False] | None = False

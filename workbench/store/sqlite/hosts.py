@@ -40,7 +40,8 @@ READ = "SELECT name, label, pid, until, boot, locks FROM hosts WHERE id = ?"
 NEIGHBOURS = "SELECT id FROM hosts WHERE boot = ? AND id <> ? AND locks"
 DISOWN = "UPDATE keys SET owner = NULL WHERE owner = ?"
 DUE_NOW = """
-    UPDATE keys SET wake_at = min(coalesce(wake_at, ?1), ?1) WHERE owner = ?2 AND last_seq > cursor RETURNING key
+    UPDATE keys SET wake_at = min(coalesce(wake_at, ?1), ?1)
+    WHERE owner = ?2 AND (last_seq > cursor OR EXISTS (SELECT 1 FROM inbox WHERE key = keys.id)) RETURNING key
 """
 
 READER_SLOT = -1

@@ -66,6 +66,7 @@ def post(
 def _leave(ledger: Ledger, known: Known, message: str, id: str | None, wake: float | None) -> int:
     number = ledger.next_id()
     ledger.sql(PUT, (number, known.id, ledger.at, id, ledger.fold(message)))
+    known.posted = True
     if id is not None:
         ledger.sql(OPEN_CALL, (ledger.next_id(), known.id, id, number))
     if wake is not None and known.wake is None:
@@ -103,4 +104,5 @@ def move(ledger: Ledger, key: str, known: Known) -> list[Logged]:
             ledger.keep_step(key, known.epoch, moved[-1].seq, record)
     if posts:
         ledger.sql(TAKE, (known.id,))
+        known.posted = False
     return moved

@@ -252,7 +252,7 @@ class Ledger(Gathered):
         self._commits.append((row, known.last_work, known.id, cursor, epoch, self.at, commit.version, kept))
         known.last_work = row
         numbers = [self.log(known, epoch, cast, None, None) for cast in commit.casts] if commit.casts else ()
-        known.wake = commit.wake_at if known.last_seq > cursor else None
+        known.wake = commit.wake_at if known.last_seq > cursor or known.posted else None
         self._touched[known.id] = known
         return numbers
 

@@ -85,6 +85,7 @@ def requeue(id: int, by: str, message: str | None) -> Job[bool]:
         known, number = ledger.make(key), ledger.next_id()
         text = column if message is None else ledger.fold(message)
         ledger.sql(PUT, (number, row, ledger.at, call_id, text, id if message is None else None))
+        known.posted = True
         if call_id is not None:
             ledger.sql(REOPEN, (ledger.next_id(), row, call_id, number))
         ledger.set_wake(known, ledger.at if known.wake is None else min(known.wake, ledger.at))

@@ -17,7 +17,7 @@ from sqlite_utils import Database, Migrations
 from workbench.store.sqlite.conversations import CONVERSATIONS
 from workbench.store.sqlite.notes import NOTES
 from workbench.store.sqlite.schedules import SCHEDULES
-from workbench.store.sqlite.schema import APPLICATION_ID, DEAD_LETTERS, DELETED, SET, TABLES
+from workbench.store.sqlite.schema import APPLICATION_ID, DEAD_LETTERS, DELETED, SET, TABLES, WAKE_POSTED
 from workbench.store.sqlite.schema_messages import QUEUES, TOPICS
 
 if TYPE_CHECKING:
@@ -95,6 +95,12 @@ def notes(db: Database) -> None:
     """Texts that are kept for someone, and found by their words."""
     for statement in NOTES:
         db.conn.execute(statement)
+
+
+@migrations(name="0011_posts_wake")
+def posts_wake(db: Database) -> None:
+    """What was posted is never left behind by an owner that died before it collected it."""
+    db.conn.execute(WAKE_POSTED)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -17,7 +17,7 @@ Instants are UTC seconds. Knows nothing of connections.
 
 from __future__ import annotations
 
-__all__ = ["APPLICATION_ID", "DEAD_LETTERS", "DELETED", "LAST_ID", "NAMES", "SET", "TABLES"]
+__all__ = ["APPLICATION_ID", "DEAD_LETTERS", "DELETED", "LAST_ID", "NAMES", "SET", "TABLES", "WAKE_POSTED"]
 
 APPLICATION_ID = 0x77626368
 """`PRAGMA application_id` of a store: "wbch"."""
@@ -36,6 +36,7 @@ NAMES = (
     "0008_code",
     "0009_conversations",
     "0010_notes",
+    "0011_posts_wake",
 )
 """The migrations that this code knows, in order."""
 
@@ -214,3 +215,8 @@ DELETED = (
     "CREATE INDEX deleted_id ON deleted (id)",
 )
 """What is left of a deleted key: behind it, a key of that name goes on."""
+
+WAKE_POSTED = """
+    UPDATE keys SET wake_at = created_at WHERE wake_at IS NULL AND id IN (SELECT key FROM inbox)
+"""
+"""A key that something was posted to has a wake."""

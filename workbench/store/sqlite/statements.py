@@ -28,7 +28,10 @@ __all__ = [
 
 DATA_VERSION = "PRAGMA data_version"
 READ_KEY = """
-    SELECT id, epoch, cursor, last_seq, last_message, last_work, last_life, wake_at, last_state FROM keys WHERE key = ?
+    SELECT
+        id, epoch, cursor, last_seq, last_message, last_work, last_life, wake_at, last_state,
+        EXISTS (SELECT 1 FROM inbox WHERE key = keys.id)
+    FROM keys WHERE key = ?
 """
 MAKE_KEY = """
     INSERT INTO keys (id, key, created_at, epoch, cursor, last_seq)

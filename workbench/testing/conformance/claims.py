@@ -99,6 +99,8 @@ async def what_a_host_that_left_had_unfinished_is_due_at_once(open_store: Open, 
     """Without it, work of a closed kernel waits for its lease, and what sleeps beside it for the end of the sleep."""
     ours, theirs = await open_store(), await open_store()
     now = clock.now()
+    await begin(ours, "order:4")
+    await theirs.post("order:4", '"add"')
     for key in ("order:1", "order:2", "order:3"):
         epoch = await begin(ours, key)
         seq = await ours.append(key, epoch, '"add"', wake_at=now + 3600)
@@ -109,7 +111,7 @@ async def what_a_host_that_left_had_unfinished_is_due_at_once(open_store: Open, 
 
     await ours.close()
 
-    assert await theirs.due(now, now + 30, 10) == ["order:1", "order:3"]
+    assert await theirs.due(now, now + 30, 10) == ["order:1", "order:3", "order:4"]
     assert await theirs.due(now, now + 30, 10) == []
 
 
@@ -363,6 +365,37 @@ async def a_post_wakes_a_key_that_sleeps(open_store: Open, clock: ManualClock) -
 
     assert await theirs.due(now + 9, now + 60, 10) == []
     assert await theirs.due(now + 10**6, now + 2 * 10**6, 10) == ["order:1"]
+
+
+@law
+async def what_was_posted_keeps_its_key_awake(open_store: Open, clock: ManualClock) -> None:
+    """Without it, what is posted while the owner ends its last message is left for ever when the owner dies then."""
+    ours, theirs = await open_store(), await open_store()
+    now = clock.now()
+    epoch = await begin(ours, "order:1")
+    seq = await ours.append("order:1", epoch, '"mine"', wake_at=now + 10)
+    await theirs.post("order:1", '"theirs"', id="call-1", wake=now)
+    await ours.commit("order:1", epoch, Commit('"done"', 1, seq, wake_at=now + 20))
+
+    assert await theirs.due(now + 19, now + 60, 10) == []
+    assert await theirs.due(now + 20, now + 60, 10) == ["order:1"]
+
+    (collected,) = await ours.collect("order:1", epoch)
+    await ours.commit("order:1", epoch, Commit('"done"', 2, collected.seq, wake_at=now + 90))
+
+    assert await theirs.due(now + 10**6, now + 2 * 10**6, 10) == []
+
+
+@law
+async def what_was_posted_to_a_life_that_closes_is_due(open_store: Open, clock: ManualClock) -> None:
+    """Without it, what is posted while a life closes waits until the key is asked for."""
+    ours, theirs = await open_store(), await open_store()
+    epoch = await begin(ours, "order:1")
+    await theirs.post("order:1", '"theirs"', id="call-1")
+
+    await ours.release("order:1", epoch, "closed", "")
+
+    assert await theirs.due(clock.now(), clock.now() + 60, 10) == ["order:1"]
 
 
 @law
