@@ -249,7 +249,7 @@ async def test_a_child_that_ended_is_used_and_not_asked_again(house: House, monk
 async def test_a_tool_that_gives_up_waiting_ends_the_child(house: House) -> None:
     worker = Worker()
 
-    @tool(timeout=0.05)
+    @tool(timeout=1)
     async def hurry(ctx: ToolContext) -> str:
         """Ask, and do not wait for long."""
         return str(await ctx.ask("writer", "Work."))

@@ -224,6 +224,7 @@ EXAMPLES = int(os.environ.get("WORKBENCH_EXAMPLES", "150"))
 )
 @given(place=st.sampled_from(columns()), value=wild, row=st.integers(0, 30))
 @example(place=("keys", "args"), value=CANARY, row=0)
+@example(place=("keys", "wake_at"), value=b"", row=0)
 def test_a_value_of_a_stranger_harms_at_most_its_own_key(
     place: tuple[str, str], value: object, row: int, whole: Path
 ) -> None:

@@ -145,7 +145,7 @@ def names(connection: sqlite3.Connection, prefix: str) -> list[KeyName]:
 
 def _info(row: tuple[Any, ...], owner: Host | None) -> KeyInfo:
     name, what, args, version, cursor, epoch, last_seq, wake_at, _, snapshot, created_at = row
-    numbers, instants = (version, cursor, epoch, last_seq), (created_at, wake_at or 0.0)
+    numbers, instants = (version, cursor, epoch, last_seq), (created_at, 0.0 if wake_at is None else wake_at)
     texts = (what or "", args or "")
     if not all(map(is_number, numbers)) or not all(map(is_instant, instants)) or {*map(type, texts)} != {str}:
         return KeyInfo(str(name), str(what), "", 0, 0, 0, 0, 0.0, owner, None, 0.0, str(damaged(name, "its numbers")))
