@@ -370,9 +370,12 @@ class Workbench(Caretaker):
         `approvals` says what becomes of a call that needs a person: declined by rule, or left waiting for you.
         `middleware` are ASGI middlewares, the first outermost, before every check of the door's own. `public_url` is
         where others reach it, when that is not `host` and `port`. `default_agent` answers A2A callers that name none.
-        Raises: BadInput for callers or addresses that cannot be, and for a port that is used.
+        Who is cancelled meanwhile leaves no new door open.
+        Raises: BadInput for callers or addresses that cannot be, and for a port that is used, which leaves the door
+        that is there.
         """
         self._check_open()
+        self._runtime.home.must_be_here("a door is opened")
         given = {"mcp": mcp, "a2a": a2a, "wire": wire}
         wanted = Publication(
             given, port, host, approvals, tuple(middleware), public_url, default_agent, limits or Limits()

@@ -3,6 +3,7 @@
 - `Workbench.publish` opens one; the code that serves it, and its heavy libraries, are loaded then, through a hook, for
   the bench knows nothing of HTTP.
 - A channel (mcp, a2a, wire) is served by one door of a bench at a time: opening another replaces the door that has it.
+- Doors of one bench open one after another, and none opens once the bench closes.
 - Nothing of a door ever shows a token: what is to be copied says `${WORKBENCH_TOKEN}`.
 
 Source: DESIGN 2 and rule 13. Knows nothing of sockets or protocols.
@@ -10,6 +11,7 @@ Source: DESIGN 2 and rule 13. Knows nothing of sockets or protocols.
 
 from __future__ import annotations
 
+import asyncio
 import html
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from workbench.errors import StoreError
+from workbench.loop import Home
 from workbench.table import Table
 
 __all__ = ["Audit", "Door", "Doors", "Given", "Limits", "Opened", "Publication", "Visit", "publish_with"]
@@ -55,6 +58,11 @@ class Publication:
     public_url: str | None
     default_agent: str | None
     limits: Limits
+
+    @property
+    def channels(self) -> list[str]:
+        """What is to be served, of mcp, a2a and wire."""
+        return [channel for channel, given in self.given.items() if given is not None and given is not False]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +128,14 @@ class Door:
         """The names that may call, by channel."""
         self.configuration = dict(configuration)
         """What clients are told, ready to be copied, by the client's name; with `${WORKBENCH_TOKEN}` for the token."""
-        self.closed = False
         self._audit = audit
         self._front = front
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed, or about to be."""
+        return self._closing is not None
 
     @property
     def channels(self) -> list[str]:
@@ -152,10 +165,15 @@ class Door:
         self._front.revoke(caller)
 
     async def close(self) -> None:
-        """Stop listening; open streams end within half a second, runs go on. Closing twice does nothing."""
-        if not self.closed:
-            self.closed = True
-            await self._front.close()
+        """Stop listening; open streams end within half a second, runs go on. Closing twice does nothing.
+
+        Who is cancelled while it waits for that leaves a door that is closed all the same.
+        """
+        if self._closing is None:
+            self._closing = Home.of_running().start(self._front.close(), name=f"close {self.url}")
+        elif self._closing.done():
+            return
+        await asyncio.shield(self._closing)
 
     def __repr__(self) -> str:
         served = "; ".join(f"{channel} for {', '.join(names)}" for channel, names in self.callers.items())
@@ -169,9 +187,9 @@ class Door:
         return f"<p>{html.escape(repr(self))}</p>{copied}{self.calls._repr_html_()}"
 
 
-Publish = Callable[[Any, Publication, Callable[[], Awaitable[None]]], Awaitable[Door]]
-"""Opens a door for a bench (Any here: it is of a higher room), as asked; the function that makes room is awaited once
-all is checked, right before the port is taken."""
+Publish = Callable[[Any, Publication, Sequence[Door]], Awaitable[Door]]
+"""Opens a door for a bench (Any here: it is of a higher room), as asked, and closes those that it replaces, once all is
+checked and its port is had. When it raises, nothing of it is open."""
 
 _publish: Publish | None = None
 
@@ -186,30 +204,44 @@ class Doors:
     """The doors that one bench has open: iteration, `open`, `close`."""
 
     def __init__(self) -> None:
-        self._open: list[Door] = []
+        self._known: list[Door] = []
+        self._turn = asyncio.Lock()
 
-    async def open(self, bench: Any, publication: Publication) -> Door:
-        """Open a door; those that have one of its channels are closed first, once all is checked. Raises: BadInput."""
+    async def open(self, bench: Any, wanted: Publication) -> Door:
+        """Open a door in place of those that have one of its channels. Who is cancelled meanwhile leaves none open.
+
+        Raises: BadInput; StoreError when the bench is closed by the time that its turn comes.
+        """
+        opening = asyncio.ensure_future(self._in_turn(bench, wanted))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            await asyncio.shield(Home.of_running().start(_undone(opening), name="undo a cancelled publish"))
+            raise
+
+    async def _in_turn(self, bench: Any, wanted: Publication) -> Door:
         if _publish is None:
             raise StoreError("this bench has nothing to publish with; import workbench before its rooms")
-        channels = {channel for channel, given in publication.given.items() if given is not None and given is not False}
-
-        async def make_room() -> None:
-            for door in [door for door in self._open if channels & set(door.channels)]:
-                await self._closed(door)
-
-        door = await _publish(bench, publication, make_room)
-        self._open.append(door)
-        return door
+        async with self._turn:
+            bench._check_open()
+            replaced = [door for door in self._known if not set(wanted.channels).isdisjoint(door.channels)]
+            door = await _publish(bench, wanted, replaced)
+            self._known = [known for known in self._known if known not in replaced] + [door]
+            return door
 
     def __iter__(self) -> Iterator[Door]:
-        return iter([door for door in self._open if not door.closed])
+        return iter([door for door in self._known if not door.closed])
 
     async def close(self) -> None:
-        """Close all of them."""
-        for door in list(self._open):
-            await self._closed(door)
+        """Close all of them, once those that are about to open are."""
+        async with self._turn:
+            for door in self._known:
+                await door.close()
 
-    async def _closed(self, door: Door) -> None:
-        self._open.remove(door)
-        await door.close()
+
+async def _undone(opening: asyncio.Future[Door]) -> None:
+    """End the opening of a door, and close one that has opened all the same."""
+    opening.cancel()
+    await asyncio.wait([opening])
+    if not opening.cancelled() and opening.exception() is None:
+        await opening.result().close()

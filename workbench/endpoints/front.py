@@ -5,7 +5,7 @@
   its protocol named, without which asyncio leaves Nagle's algorithm on and every answer takes 40 ms.
 - No signal handler is touched, no log is configured, and nothing is logged about requests: at DEBUG the server would
   write every header of a WebSocket, its token too.
-- A stop ends what is open, and takes less than half a second.
+- A stop ends what is open, and takes less than half a second; so does a start that is cancelled.
 
 Source: ENDPOINTS 0.10, 0.11 and 1.9. Knows nothing of protocols.
 """
@@ -13,6 +13,7 @@ Source: ENDPOINTS 0.10, 0.11 and 1.9. Knows nothing of protocols.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import threading
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from workbench.endpoints.callers import Callers
     from workbench.endpoints.service import Reception, Service
 
-__all__ = ["Front", "listening"]
+__all__ = ["Front", "let_go", "listening"]
 
 THREAD = "door on port"
 BACKLOG = 512
@@ -42,24 +43,33 @@ GRACE = 1  # whole seconds that a response which does not end is waited for at a
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that is bound to `host` and `port` (0 for a free one). Raises: BadInput when it cannot be."""
+    """A socket that is bound to `host` and `port` (0 for a free one).
+
+    Raises: BadInput, with the field `port` when it is the port that cannot be had.
+    """
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, socket.IPPROTO_TCP)
     except (OSError, UnicodeError, OverflowError) as error:
-        raise BadInput(f"a door cannot listen on {host!r}: {error}; host is an address of this machine") from error
+        raise _nowhere(host, error) from error
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise _nowhere(host, error) from error
         raise BadInput(
             f"port {port} of {host} cannot be had: {error.strerror}; close what listens there, or publish on another "
             "port=…",
             port=port,
         ) from error
     return bound
+
+
+def _nowhere(host: str, error: Exception) -> BadInput:
+    return BadInput(f"a door cannot listen on {host!r}: {error}; host is an address of this machine")
 
 
 class Front:
@@ -109,13 +119,20 @@ class Front:
         await asyncio.shield(asyncio.wrap_future(self._began))
 
     async def close(self) -> None:
-        """Stop, end what is open, and let the services go; returns once the thread has ended."""
+        """Stop, end what is open, and let the services go; returns once nothing listens any more.
+
+        What has not begun yet is waited for, since it cannot be stopped before.
+        """
         for reception in self._receptions.values():
             reception.closing = True
-        self._hop(self._stop)
-        await asyncio.shield(asyncio.wrap_future(self._over))
-        for service in self._services.values():
-            await service.closed()
+        began = asyncio.wrap_future(self._began)
+        await asyncio.wait([began])
+        if began.exception() is None:
+            self._hop(self._stop)
+        try:
+            await asyncio.shield(asyncio.wrap_future(self._over))
+        finally:
+            await let_go(self._services)
 
     def revoke(self, caller: str) -> None:
         """Refuse a token from now on, and end what its caller has open. Raises: BadInput."""
@@ -140,17 +157,19 @@ class Front:
         task.add_done_callback(self._forgetting.discard)
 
     def _run(self) -> None:
-        ending = self._over
+        failure: BaseException | None = None
         try:
             asyncio.run(self._serve())
         except BaseException as error:
-            if not self._began.done():
-                ending = self._began  # who starts it hears why it did not
-            self._bound.close()
-            ending.set_exception(error)
+            failure = error
+        self._bound.close()
+        if failure is None:
+            self._over.set_result(None)
+        elif self._began.done():
+            self._over.set_exception(failure)
         else:
-            self._bound.close()
-            ending.set_result(None)
+            self._over.set_result(None)
+            self._began.set_exception(failure)  # who starts it hears why it did not
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -158,6 +177,12 @@ class Front:
             for service in self._services.values():
                 await stack.enter_async_context(service.running())
             await self._server.serve(sockets=[self._bound])
+
+
+async def let_go(services: Mapping[str, Service]) -> None:
+    """Have services let go of their bench."""
+    for service in services.values():
+        await service.closed()
 
 
 def _says_nothing_of_requests(record: logging.LogRecord) -> bool:
