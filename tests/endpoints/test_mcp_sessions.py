@@ -132,6 +132,32 @@ async def test_arguments_deeper_than_the_journal_takes_are_refused_and_begin_not
     assert len(bench.runs) == 0
 
 
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_revoked_token_ends_the_calls_of_its_caller_and_leaves_their_runs_at_work(
+    bench: Workbench, http: httpx.AsyncClient, era: Any
+) -> None:
+    script = models.scripted(models.call("wait", name="asked"), "Done.")
+    bench.add(Agent("clerk", tools=[wait], model=script))
+    door = await bench.publish(mcp=TOKENS)
+
+    async def call(tool: str, **args: Any) -> None:
+        async with connected(door.url, era) as client:
+            await client.call_tool(tool, args)
+
+    calls = [asyncio.ensure_future(call("ask_clerk", message="Hello")), asyncio.ensure_future(call("wait", name="a"))]
+    await until(lambda: len(began) == 2)
+    door.revoke("mcp:desktop")
+    failed = await asyncio.gather(*calls, return_exceptions=True)
+    refused = await http.post(f"{door.url}/mcp", headers=of("desktop"), json=HANDSHAKE)
+    gate.set()
+    runs = list(bench.runs)
+    await until(lambda: all(run.ended for run in runs))
+
+    assert all(isinstance(each, Exception) for each in failed)
+    assert (refused.status_code, door.connected) == (401, {})
+    assert ([run.status for run in runs], ended) == (["completed"] * 2, [])
+
+
 async def test_a_revoked_token_ends_its_sessions_and_streams(bench: Workbench, http: httpx.AsyncClient) -> None:
     door, headers = await opened(bench, http)
 

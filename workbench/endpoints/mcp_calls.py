@@ -3,8 +3,8 @@
 - A tool that is called is a run of its own; an agent that is asked is one too, waited for as long as the caller says,
   after which `get_run` has the rest.
 - While nothing happens the caller hears so every five seconds: clients take silence for death.
-- A caller that cancels cancels its run. A door that closes, a kernel that dies and a connection of a session that drops
-  leave it at work.
+- A caller that cancels cancels its run. A door that closes, a token that is revoked, a kernel that dies and a
+  connection of a session that drops leave it at work.
 
 Source: ENDPOINTS 1.7.
 """
@@ -196,7 +196,7 @@ class Calls:
                     await ctx.session.report_progress(told, None, line)
             return waiting.result()
         except asyncio.CancelledError:
-            if mine and not self._reception.closing:
+            if mine and not self._reception.shuts_out(caller):
                 self._reception.leave_at_home(self._errands.cancel, caller, run)
             raise
         finally:

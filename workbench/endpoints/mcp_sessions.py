@@ -51,8 +51,9 @@ class Sessions(StreamableHTTPSessionManager):
 
     async def forget(self, caller: str) -> None:
         """End the sessions of a caller."""
-        for session in [id for id, owner in self._session_owners.items() if owner["client_id"] == caller]:
-            await self._discard_session(session, self._server_instances[session])
+        own = [id for id, owner in self._session_owners.items() if owner["client_id"] == caller]
+        for session, transport in [(id, self._server_instances[id]) for id in own]:
+            await self._discard_session(session, transport)
 
     async def _handle_stateful_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)

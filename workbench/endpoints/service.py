@@ -9,7 +9,8 @@ is open.
 
 - Everything of a service runs on the front's loop, in its own thread: what touches the bench hops home first
   (`reception.at_home`), and what must answer while a cell is busy is handed over beforehand.
-- Runs belong to the bench. A request that ends because the door closes (`reception.closing`) cancels none.
+- Runs belong to the bench. A request that ends because its door closes or its caller's token was revoked
+  (`reception.shuts_out`) cancels none.
 """
 
 from __future__ import annotations
@@ -86,6 +87,10 @@ class Reception:
         """Whether the door is about to close, so that what ends now is no wish of a caller."""
         self._home = home
         self._audit = audit
+
+    def shuts_out(self, caller: Caller) -> bool:
+        """Whether what a caller has open ends because the owner said so: the door closes, or the token was revoked."""
+        return self.closing or caller.name not in self.callers.names
 
     async def at_home(self, function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
         """What a coroutine function gives on the bench's loop; a cancel here is one there. Raises: what it raises."""
