@@ -41,6 +41,8 @@ class Echo:
             "size": len(message["body"]),
         }
         await send({"type": "http.response.body", "body": json.dumps(seen).encode()})
+        if scope["path"] == "/mcp/linger":
+            await asyncio.Event().wait()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

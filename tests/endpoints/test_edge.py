@@ -164,6 +164,16 @@ async def test_one_callers_limits_are_its_own(bench: Workbench, http: httpx.Asyn
     assert statuses == [200, 200, 200, 429]
 
 
+async def test_what_was_answered_is_open_no_more_once_its_caller_knows(
+    bench: Workbench, http: httpx.AsyncClient
+) -> None:
+    door = await bench.publish(mcp=CALLERS)
+
+    assert (await http.post(f"{door.url}/mcp/linger", headers=BEARER)).status_code == 200
+
+    assert door.connected == {}
+
+
 async def test_the_text_of_an_exception_stays_here(
     bench: Workbench, http: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:

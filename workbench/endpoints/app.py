@@ -174,8 +174,8 @@ class Drain:
 
     @property
     def open(self) -> Mapping[str, int]:
-        """How many requests and streams each caller has open."""
-        return Counter(opening.caller for opening in list(self._open) if opening.caller)
+        """How many requests and streams each caller has open: one that was answered is not, once its caller knows."""
+        return Counter(opening.caller for opening in list(self._open) if opening.caller and not opening.answered)
 
     def close(self) -> None:
         """End everything that is open, and whatever still comes."""
@@ -193,11 +193,13 @@ class Drain:
 
         async def noted(message: Message) -> None:
             nonlocal started, finished
-            await send(message)
-            started = started or message["type"] in ("http.response.start", "websocket.accept")
-            finished = message["type"] == "websocket.close" or (
+            last = message["type"] == "websocket.close" or (
                 message["type"] == "http.response.body" and not message.get("more_body", False)
             )
+            opening.answered = opening.answered or last
+            await send(message)
+            started = started or message["type"] in ("http.response.start", "websocket.accept")
+            finished = last
 
         with anyio.CancelScope() as within:
             opening = Opening(within)
@@ -213,13 +215,14 @@ class Drain:
 
 
 class Opening:
-    """What is open: one request or connection, and whose it is once that is known."""
+    """What is open: one request or connection, whose it is once that is known, and whether its answer is on the way."""
 
-    __slots__ = ("caller", "within")
+    __slots__ = ("answered", "caller", "within")
 
     def __init__(self, within: anyio.CancelScope) -> None:
         self.within = within
         self.caller = ""
+        self.answered = False
 
 
 class Bounded:
