@@ -8,6 +8,7 @@ import pytest
 
 from workbench import Agent, Workbench, durable
 from workbench.errors import BadInput
+from workbench.given import parsed_url
 from workbench.models.script import scripted
 
 LONG = "ä" * 513  # 1,026 bytes
@@ -61,3 +62,22 @@ async def test_a_step_whose_name_is_too_long_does_not_run() -> None:
         process = bench.lookup(long, id="a")
         await process.cast("go")
         assert await process.until(lambda state: state == "refused") == "refused"
+
+
+def test_an_address_that_nobody_can_reach_is_none() -> None:
+    for url in (5, "", "host", "ftp://host", "http://", "http://[::1", "http://host:x", "http://host:-1"):
+        assert parsed_url(url) is None
+    for url in ("http://host:0", "http://host:65536", "http://a b/", "http://a..b", f"http://{'x' * 64}", "http://h\n"):
+        assert parsed_url(url) is None
+
+
+def test_an_address_keeps_the_parts_that_it_has() -> None:
+    for url, host, port in (
+        ("http://127.0.0.1:8000/mcp", "127.0.0.1", 8000),
+        ("https://[::1]:65535", "::1", 65535),
+        ("https://büro.example/a?b#c", "büro.example", None),
+        ("http://my_host", "my_host", None),
+    ):
+        parts = parsed_url(url)
+        assert parts is not None
+        assert (parts.hostname, parts.port, parts.geturl()) == (host, port, url)

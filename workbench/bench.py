@@ -35,7 +35,7 @@ from workbench.durable.runtime import Runtime
 from workbench.durable.schedules import When
 from workbench.durable.upkeep import DAY, Retention, Upkeep
 from workbench.errors import BadInput, NoCode, StoreError
-from workbench.given import named
+from workbench.given import named, several
 from workbench.loop import Home
 from workbench.messaging.room import PostRoom
 from workbench.opening import MEMORY, Durability, Opening, Options, check, turn_at
@@ -377,9 +377,9 @@ class Workbench(Caretaker):
         self._check_open()
         self._runtime.home.must_be_here("a door is opened")
         given = {"mcp": mcp, "a2a": a2a, "wire": wire}
-        wanted = Publication(
-            given, port, host, approvals, tuple(middleware), public_url, default_agent, limits or Limits()
-        )
+        around = tuple(several("middleware", middleware, "[Middleware(…)]"))
+        limits = Limits() if limits is None else limits
+        wanted = Publication(given, port, host, approvals, around, public_url, default_agent, limits)
         return await self.doors.open(self, wanted)
 
     async def close(self) -> None:

@@ -18,7 +18,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from workbench.errors import StoreError
+from workbench.errors import BadInput, StoreError
+from workbench.given import whole
 from workbench.loop import Home
 from workbench.table import Table
 
@@ -26,6 +27,9 @@ __all__ = ["Audit", "Door", "Doors", "Given", "Limits", "Opened", "Publication",
 
 Given = Mapping[str, str] | bool | None
 """Who may call: tokens by the caller's name, True for those of the environment, nothing for a channel that is shut."""
+
+FASTEST = 1e9
+"""Requests a second that a caller may be given."""
 
 REMEMBERED = 1000
 """Calls that a door remembers; the runs that they began are in the store."""
@@ -36,7 +40,7 @@ class Limits:
     """What one caller may have of a door.
 
     `in_flight` requests and open streams at once; `rate` requests a second in the long run and `burst` at once;
-    `sessions` that are kept between requests; `body` bytes of a request.
+    `sessions` that are kept between requests; `body` bytes of a request. Raises: BadInput.
     """
 
     in_flight: int = 512
@@ -44,6 +48,14 @@ class Limits:
     burst: int = 1000
     sessions: int = 64
     body: int = 4 * 1024 * 1024
+
+    def __post_init__(self) -> None:
+        for name, least in (("in_flight", 1), ("burst", 1), ("sessions", 0), ("body", 1)):
+            whole(f"{name} of Limits", getattr(self, name), least)
+        if type(self.rate) not in (int, float) or not 0 < self.rate <= FASTEST:
+            raise BadInput(
+                f"rate of Limits is a number of requests a second above 0 and at most {FASTEST:g}, found {self.rate!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

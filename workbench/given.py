@@ -76,14 +76,15 @@ def whole(what: str, value: object, least: int, most: int = MOST) -> int:
 
 
 def parsed_url(url: object, schemes: Container[str] = ("http", "https")) -> SplitResult | None:
-    """The parts of a URL that has one of the schemes and names a host; None for everything else."""
-    if type(url) is not str or not url.isprintable():
+    """The parts of a URL that has one of the schemes, and a host and port that can be; None for everything else."""
+    if type(url) is not str or not url.isprintable() or " " in url:
         return None
     try:
         parts = urlsplit(url)
+        host, port = (parts.hostname or "").encode("idna"), parts.port
     except ValueError:
         return None
-    return parts if parts.scheme in schemes and parts.hostname else None
+    return parts if parts.scheme in schemes and host and port != 0 else None
 
 
 def predicate(given: object, of: str = "state") -> None:

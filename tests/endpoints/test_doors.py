@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import httpx
 import pytest
 
 from workbench import Workbench
+from workbench.door import Limits
+from workbench.endpoints import Wire
 from workbench.endpoints.front import listening
 from workbench.errors import BadInput, StoreError
 
@@ -149,8 +152,18 @@ async def test_a_bench_that_closes_closes_its_doors() -> None:
         ({"mcp": CALLERS, "host": ""}, "host is an address of this machine"),
         ({"mcp": CALLERS, "host": "no.such.host.invalid"}, "a door cannot listen on"),
         ({"mcp": CALLERS, "public_url": "hub"}, "public_url is where others reach the door"),
+        ({"mcp": CALLERS, "public_url": "http://hub:99999"}, "public_url is where others reach the door"),
+        ({"mcp": CALLERS, "public_url": "http://hub/?token=x"}, "public_url is where others reach the door"),
+        ({"mcp": CALLERS, "public_url": "http://me:secret@hub"}, "public_url is where others reach the door"),
         ({"mcp": CALLERS, "approvals": "ask"}, "approvals is 'decline' or 'wait'"),
+        ({"mcp": CALLERS, "default_agent": 5}, "default_agent is a text of at least one character, found 5"),
+        ({"mcp": CALLERS, "limits": 0}, r"limits are given as workbench.door.Limits\(in_flight=…\), found 0"),
+        ({"mcp": CALLERS, "limits": {"body": 1}}, "limits are given as"),
+        ({"mcp": CALLERS, "middleware": 5}, "middleware are given as a list"),
+        ({"mcp": CALLERS, "middleware": None}, "middleware are given as a list"),
         ({"mcp": CALLERS, "middleware": [7]}, "middleware takes functions of an ASGI app"),
+        ({"mcp": CALLERS, "middleware": [int]}, "middleware <class 'int'> takes no ASGI app: TypeError: int"),
+        ({"mcp": CALLERS, "middleware": [str]}, "middleware <class 'str'> gives an ASGI app, found '<"),
     ],
 )
 async def test_what_cannot_be_is_refused_by_what_it_is_for(
@@ -160,6 +173,28 @@ async def test_what_cannot_be_is_refused_by_what_it_is_for(
         await bench.publish(**given)
 
     assert list(bench.doors) == []
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Limits(in_flight=0), "in_flight of Limits is a whole number from 1, found 0"),
+        (lambda: Limits(burst=1.5), "burst of Limits is a whole number from 1, found 1.5"),  # type: ignore[arg-type]
+        (lambda: Limits(sessions=-1), "sessions of Limits is a whole number from 0, found -1"),
+        (lambda: Limits(body=True), "body of Limits is a whole number from 1, found True"),
+        (lambda: Limits(rate="x"), "rate of Limits is a number of requests a second"),  # type: ignore[arg-type]
+        (lambda: Limits(rate=float("nan")), "rate of Limits is a number of requests a second"),
+        (lambda: Limits(rate=float("inf")), "rate of Limits is a number of requests a second"),
+        (lambda: Wire(5), "Wire takes tokens by the caller's name, found int"),  # type: ignore[arg-type]
+        (lambda: Wire("abc"), "Wire takes tokens by the caller's name, found str"),  # type: ignore[arg-type]
+        (lambda: Wire(CALLERS, scope="x"), "scope of Wire is a function"),  # type: ignore[arg-type]
+        (lambda: Wire(CALLERS, admit=5), "admit of Wire is a function"),  # type: ignore[arg-type]
+        (lambda: Wire(CALLERS, watches=0), "watches of Wire is a whole number from 1, found 0"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused_when_it_is_made(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        make()
 
 
 async def test_callers_come_from_the_environment_in_lower_case(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import anyio
@@ -52,9 +52,10 @@ def names_of(host: str, public_url: str | None) -> frozenset[str]:
     names = set(LOOPBACK)
     if public_url is not None:
         public = parsed_url(public_url)
-        if public is None or public.hostname is None:
+        if public is None or public.hostname is None or public.query or public.fragment or "@" in public.netloc:
             raise BadInput(
-                f"public_url is where others reach the door, e.g. 'https://host.example', found {public_url!r}"
+                f"public_url is where others reach the door, e.g. 'https://host.example', without a login or query, "
+                f"found {public_url!r}"
             )
         names.add(public.hostname)
     if host in ANY and public_url is None:
@@ -281,14 +282,16 @@ async def _ended(scope: Scope, send: Send, started: bool) -> None:
 
 def _around(each: Any, app: ASGIApp) -> ASGIApp:
     """The owner's middleware around `app`: a class or function of an app, or one of starlette's `Middleware`."""
-    if isinstance(each, Middleware):
-        cls, args, kwargs = each
-        made: ASGIApp = cls(app, *args, **kwargs)
-    elif callable(each):
-        made = each(app)
-    else:
+    if not isinstance(each, Middleware) and not callable(each):
         raise BadInput(f"middleware takes functions of an ASGI app, or starlette's Middleware(…), found {each!r}")
-    return made
+    cls, args, kwargs = each if isinstance(each, Middleware) else (each, (), {})
+    try:
+        made: Any = cls(app, *args, **kwargs)
+    except Exception as error:
+        raise BadInput(f"middleware {cls!r:.80} takes no ASGI app: {type(error).__name__}: {error}") from error
+    if not callable(made):
+        raise BadInput(f"middleware {cls!r:.80} gives an ASGI app, found {made!r:.80}")
+    return cast("ASGIApp", made)
 
 
 def _has(service: Service, path: str) -> bool:

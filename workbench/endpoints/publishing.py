@@ -14,13 +14,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from workbench.door import Audit, Door
+from workbench.door import Audit, Door, Limits
 from workbench.endpoints.app import App, names_of
 from workbench.endpoints.callers import Callers
 from workbench.endpoints.front import Front, let_go, listening
 from workbench.endpoints.service import Reception
 from workbench.errors import BadInput
-from workbench.given import whole
+from workbench.given import named, whole
 from workbench.loop import Home
 from workbench.plain import decode, encode
 
@@ -48,10 +48,8 @@ KIND = "door"  # of the records that remember ports
 async def publish(bench: Workbench, wanted: Publication, replaced: Sequence[Door]) -> Door:
     """Open a door as asked, in place of those `replaced`. Raises: BadInput."""
     callers = _callers(wanted)
-    names = names_of(_host(wanted.host), wanted.public_url)
-    whole("port", wanted.port, 0, 65_535)
-    if wanted.approvals not in ("decline", "wait"):
-        raise BadInput(f"approvals is 'decline' or 'wait', found {wanted.approvals!r}")
+    _check(wanted)
+    names = names_of(wanted.host, wanted.public_url)
     audit, home = Audit(bench.clock.now), Home.of_running()
     receptions = {channel: Reception(bench, home, of, audit, wanted) for channel, of in callers.items()}
     services: dict[str, Service] = {}
@@ -88,10 +86,17 @@ def _callers(wanted: Publication) -> dict[str, Callers]:
     return {channel: Callers(channel, wanted.given[channel]) for channel in wanted.channels}
 
 
-def _host(host: object) -> str:
-    if not isinstance(host, str) or not host:
-        raise BadInput(f"host is an address of this machine, e.g. '127.0.0.1', found {host!r}")
-    return host
+def _check(wanted: Publication) -> None:
+    """Raises: BadInput for what a door cannot be opened with."""
+    if type(wanted.host) is not str or not wanted.host:
+        raise BadInput(f"host is an address of this machine, e.g. '127.0.0.1', found {wanted.host!r}")
+    whole("port", wanted.port, 0, 65_535)
+    if wanted.approvals not in ("decline", "wait"):
+        raise BadInput(f"approvals is 'decline' or 'wait', found {wanted.approvals!r}")
+    if wanted.default_agent is not None:
+        named("default_agent", wanted.default_agent)
+    if not isinstance(wanted.limits, Limits):
+        raise BadInput(f"limits are given as workbench.door.Limits(in_flight=…), found {wanted.limits!r:.80}")
 
 
 def _address(wanted: Publication, port: int) -> str:

@@ -19,6 +19,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from workbench.endpoints.wire_frames import REVISION
 from workbench.endpoints.wire_host import Host, Session, lookups
+from workbench.errors import BadInput
+from workbench.given import whole
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -49,7 +51,7 @@ class Wire(dict[str, str]):
 
     `scope(principal, name, args)` gives the name and the arguments that a caller reaches by these, or None for nothing;
     without one, every process of the bench. `admit(principal, name, message)` gives the message that the process hears,
-    or None to refuse it. `watches` is how many processes one connection may have looked up at once.
+    or None to refuse it. `watches` is how many processes one connection may have looked up at once. Raises: BadInput.
     """
 
     def __init__(
@@ -60,10 +62,15 @@ class Wire(dict[str, str]):
         admit: Admit | None = None,
         watches: int = 10_000,
     ) -> None:
+        if not isinstance(callers, Mapping):
+            raise BadInput(f"Wire takes tokens by the caller's name, found {type(callers).__name__}")
+        for what, given in (("scope", scope), ("admit", admit)):
+            if given is not None and not callable(given):
+                raise BadInput(f"{what} of Wire is a function, or None for every process and message, found {given!r}")
         super().__init__(callers)
         self.scope = scope
         self.admit = admit
-        self.watches = watches
+        self.watches = whole("watches of Wire", watches, 1)
 
 
 def service(reception: Reception) -> WireService:
