@@ -11,7 +11,9 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import httpx
+import pytest
 
+from workbench import Workbench
 from workbench.cli import main
 from workbench.endpoints import connect
 
@@ -68,3 +70,22 @@ def test_nobody_to_serve_is_said(monkeypatch, capsys) -> None:
 
     assert main(["serve", "app:bench"]) == 1
     assert "nobody could call: no variable WORKBENCH_MCP_CALLERS_NAME or its like is set" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["", "ada lovelace", "-ada", "ada=x", "büro", "x" * 65, "ada\n"])
+def test_a_name_that_no_caller_can_have_gets_no_token(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["token", "new", "--", name]) == 1
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("workbench: a caller of mcp is named by letters, digits, _ . and -")
+
+
+async def test_a_new_token_lets_its_caller_in(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await asyncio.to_thread(main, ["token", "new", "my-desk.2", "--channel", "wire", "--json"]) == 0
+
+    made = json.loads(capsys.readouterr().out)
+    assert (made["name"], made["variable"]) == ("my-desk.2", "WORKBENCH_WIRE_CALLERS_MY-DESK.2")
+    async with Workbench.open(":memory:") as bench:
+        door = await bench.publish(wire={made["name"]: made["token"]})
+        await (await connect(door.url, made["token"])).close()

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from workbench.endpoints.callers import new_token, variable
+from workbench.endpoints.callers import checked_name, new_token, variable
 from workbench.errors import BadInput
 
 __all__ = ["add_verbs", "told"]
@@ -45,13 +45,14 @@ def add_verbs(add: Callable[[str, Verb, str], argparse.ArgumentParser]) -> None:
 
 
 async def _token(options: argparse.Namespace) -> int:
-    token, name = new_token(), variable(options.channel, options.name)
+    caller = checked_name(options.channel, options.name)
+    token, name = new_token(), variable(options.channel, caller)
     if options.json:
-        lines = [json.dumps({"name": options.name, "token": token, "variable": name})]
+        lines = [json.dumps({"name": caller, "token": token, "variable": name})]
     else:
         lines = [
             token,
-            f"for who publishes: {name}, or {options.channel}={{{options.name!r}: token}}",
+            f"for who publishes: {name}, or {options.channel}={{{caller!r}: token}}",
             "for who calls: WORKBENCH_TOKEN; it is shown this once",
         ]
     sys.stdout.write("\n".join([*lines, ""]))

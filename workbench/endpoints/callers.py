@@ -24,11 +24,12 @@ from workbench.errors import BadInput
 if TYPE_CHECKING:
     from workbench.door import Given
 
-__all__ = ["SHORTEST", "Caller", "Callers", "new_token", "variable"]
+__all__ = ["SHORTEST", "Caller", "Callers", "checked_name", "new_token", "variable"]
 
 SHORTEST = 16
 """Characters of a token, at least."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+LONGEST = 64  # characters of a caller's name
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}")
 _TOKEN = re.compile(r"[!-~]+")
 
 
@@ -74,7 +75,7 @@ class Callers:
                 f"{channel}= takes tokens by the caller's name, or True for those of the environment, "
                 f"found {type(tokens).__name__}"
             )
-        self._digests = {_name(channel, name): _digest(_checked(channel, name, tokens[name])) for name in tokens}
+        self._digests = {checked_name(channel, name): _digest(_checked(channel, name, tokens[name])) for name in tokens}
         if not self._digests:
             raise BadInput(
                 f"nobody could call: no caller is given with {channel}=, and no variable {variable(channel, 'NAME')} "
@@ -110,6 +111,16 @@ def variable(channel: str, name: str) -> str:
     return f"WORKBENCH_{channel.upper()}_CALLERS_{name.upper()}"
 
 
+def checked_name(channel: str, name: object) -> str:
+    """The name itself, by which a caller can be known. Raises: BadInput."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise BadInput(
+            f"a caller of {channel} is named by letters, digits, _ . and -, the first a letter or digit, at most "
+            f"{LONGEST} of them, found {name!r:.80}"
+        )
+    return name
+
+
 def new_token() -> str:
     """A token that nobody guesses: 32 random bytes as 43 characters."""
     return secrets.token_urlsafe(32)
@@ -118,12 +129,6 @@ def new_token() -> str:
 def _from(channel: str, environ: Mapping[str, str]) -> dict[str, str]:
     prefix = variable(channel, "")
     return {name[len(prefix) :].lower(): token for name, token in environ.items() if name.startswith(prefix)}
-
-
-def _name(channel: str, name: object) -> str:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise BadInput(f"a caller of {channel} is named by letters, digits, _ . and -, found {name!r}")
-    return name
 
 
 def _checked(channel: str, name: str, token: object) -> str:
