@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable
     from urllib.parse import SplitResult
 
-__all__ = ["LONGEST", "MOST", "NAME", "duration", "named", "parsed_url", "predicate", "seconds", "several", "whole"]
+__all__ = [
+    "LONGEST",
+    "MOST",
+    "NAME",
+    "bearer",
+    "duration",
+    "named",
+    "parsed_url",
+    "predicate",
+    "seconds",
+    "several",
+    "whole",
+]
 
 LONGEST = 1e11
 """Seconds that a duration has at most, about 3,000 years."""
@@ -85,6 +97,15 @@ def parsed_url(url: object, schemes: Container[str] = ("http", "https")) -> Spli
     except ValueError:
         return None
     return parts if parts.scheme in schemes and host and port != 0 else None
+
+
+def bearer(token: object, giver: str) -> str:
+    """The token itself, which a header carries. Raises: BadInput, which shows nothing of it."""
+    if type(token) is not str or not token.strip() or not token.isprintable() or not token.isascii():
+        raise BadInput(
+            f"token is the text that {giver} gave you, found one that is empty or has characters that no header carries"
+        )
+    return token
 
 
 def predicate(given: object, of: str = "state") -> None:

@@ -182,12 +182,24 @@ anyio.run(main)
     [
         ({"approval": "always"}, "approval is True, False, a function of the arguments, or these by name"),
         ({"prefix": "a.b"}, "a prefix of names is letters, digits, _ and -"),
+        ({"approval": {"add": 5}}, "approval is True, False, a function of the arguments, or these by name"),
+        ({"approval": {5: True}}, r"approval has the names of tools, .* found \[5\]"),
+        ({"trust_hints": "no"}, "trust_hints is True or False, found 'no'"),
+        ({"trust_hints": None}, "trust_hints is True or False, found None"),
+        ({"env": 5}, "env is variables by name"),
         ({"timeout": -1}, "timeout"),
     ],
 )
 async def test_what_cannot_be_is_refused_before_anything_is_begun(options: Any, words: str) -> None:
     with pytest.raises(BadInput, match=words):
         await mcp_tools(command=["no-such-program"], **options)
+
+
+async def test_a_timeout_that_cannot_be_is_refused_where_the_connection_is_known_too(tools: McpTools) -> None:
+    with pytest.raises(BadInput, match="timeout is a number of seconds"):
+        await mcp_tools(command=COMMAND, timeout="x")  # type: ignore[arg-type]
+
+    assert await tools.refresh() == []
 
 
 async def test_a_connection_is_made_used_and_closed_in_three_cells(tmp_path: Path) -> None:

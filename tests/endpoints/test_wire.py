@@ -336,11 +336,3 @@ async def test_over_a_real_door_with_a_token(bench: Workbench) -> None:
         remote.lookup("counter")
     with pytest.raises(LinkError, match="cannot be reached"):
         await connect(door.url, TOKEN)
-
-
-@pytest.mark.parametrize(
-    ("url", "token"), [("ftp://a", TOKEN), ("a", TOKEN), (None, TOKEN), ("http://a", ""), ("http://a", "\n")]
-)
-async def test_what_cannot_be_connected_to_is_refused(url: Any, token: str) -> None:
-    with pytest.raises(BadInput):
-        await connect(url, token)

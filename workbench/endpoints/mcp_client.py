@@ -62,11 +62,12 @@ async def mcp_tools(
 
     Raises: BadInput for a place or names that cannot be; LinkError when the server cannot be reached, or refuses.
     """
-    place = Place(url, command, token, dict(env) if env is not None else None)
+    place = Place(url, command, token, env)
     rules = _Rules(approval, prefix, trust_hints)
+    timeout = seconds("timeout", timeout)
     home = Home.of_running()
     known = _open.get((home, place.identity))
-    tools = known or McpTools(Connection(place, seconds("timeout", timeout)))
+    tools = known or McpTools(Connection(place, timeout))
     tools.connection.timeout = timeout
     try:
         await tools._take(rules)
@@ -82,10 +83,15 @@ class _Rules:
     """What the owner says of the tools of a server."""
 
     def __init__(self, approval: Approval | Mapping[str, Approval], prefix: str, trust_hints: bool) -> None:
-        if not (isinstance(approval, bool | Mapping) or callable(approval)):
+        rules = approval.values() if isinstance(approval, Mapping) else [approval]
+        if not all(isinstance(rule, bool) or callable(rule) for rule in rules):
             raise BadInput(
                 f"approval is True, False, a function of the arguments, or these by name, found {approval!r}"
             )
+        if isinstance(approval, Mapping) and not all(isinstance(glob, str) for glob in approval):
+            raise BadInput(f"approval has the names of tools, in which * and ? match, found {list(approval)!r}")
+        if type(trust_hints) is not bool:
+            raise BadInput(f"trust_hints is True or False, found {trust_hints!r}")
         if type(prefix) is not str or not re.fullmatch(r"[A-Za-z0-9_-]*", prefix):
             raise BadInput(f"a prefix of names is letters, digits, _ and -, found {prefix!r}")
         self.approval = approval

@@ -7,12 +7,12 @@ why it ended. Knows nothing of tools.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from workbench.errors import BadInput
-from workbench.given import parsed_url
+from workbench.given import bearer, parsed_url
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -29,23 +29,21 @@ class Place:
     """A server's place. Raises: BadInput when it is neither a URL nor a command."""
 
     def __init__(
-        self, url: str | None, command: Sequence[str] | None, token: str | None, env: dict[str, str] | None
+        self, url: str | None, command: Sequence[str] | None, token: str | None, env: Mapping[str, str] | None
     ) -> None:
         if (url is None) == (command is None):
             raise BadInput(f"mcp_tools takes a url or command=[…], found url={url!r} and command={command!r}; give one")
-        if url is not None and parsed_url(url) is None:
-            raise BadInput(f"the url of a server of tools begins with http:// or https://, found {url!r}")
-        if command is not None and (isinstance(command, str) or not command or not all(map(_is_word, command))):
-            raise BadInput(f'command is a list of words such as ["uvx", "server"], found {command!r}')
-        if token is not None and (type(token) is not str or not token.strip() or not token.isprintable()):
-            raise BadInput("token is the text that the server gave you, found one that is empty or not printable")
-        if token is not None and command is not None:
-            raise BadInput("a command takes no token; give it what it needs by env={…}")
+        if token is not None:
+            bearer(token, "the server")
+        if url is None:
+            _check_command(command, token, env)
+        else:
+            _check_url(url, token, env)
         self.url = url
         self.command = list(command) if command is not None else None
         self.refusal = ""
         self._token = token
-        self._env = env
+        self._env = None if env is None else dict(env)
         self._said: IO[str] | None = None
 
     def transport(self) -> Transport:
@@ -111,5 +109,41 @@ class Place:
         return f"<Place {self.words}>"
 
 
+def _check_url(url: str, token: str | None, env: object) -> None:
+    parts = parsed_url(url)
+    if parts is None:
+        raise BadInput(
+            "the url of a server of tools begins with http:// or https://, and has a host and port that can be, "
+            f"found {url!r}"
+        )
+    if token is not None and "@" in parts.netloc:
+        raise BadInput(f"a server is given a login in its url or a token, found both for {parts.hostname!r}; give one")
+    if env is not None:
+        raise BadInput("a url takes no env; that is for a server that is begun by command=[…]")
+
+
+def _check_command(command: object, token: str | None, env: object) -> None:
+    if not isinstance(command, list | tuple) or not command or not all(map(_is_word, command)):
+        raise BadInput(f'command is a list of words such as ["uvx", "server"], found {command!r}')
+    if token is not None:
+        raise BadInput("a command takes no token; give it what it needs by env={…}")
+    if env is None:
+        return
+    if not isinstance(env, Mapping):
+        raise BadInput(f'env is variables by name, such as {{"KEY": "…"}}, found {type(env).__name__}')
+    for name, value in env.items():
+        if not _is_word(name) or "=" in name:
+            raise BadInput(f"a variable of env is named by a text without = in it, found {name!r}")
+        if value != "" and not _is_word(value):
+            raise BadInput(f"variable {name!r} of env is a text of whole characters, found {type(value).__name__}")
+
+
 def _is_word(word: object) -> bool:
-    return type(word) is str and word != "" and "\0" not in word
+    """Whether it is text that a program can be given."""
+    if type(word) is not str or word == "" or "\0" in word:
+        return False
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -11,7 +11,7 @@ from urllib.parse import urlunsplit
 
 from workbench.endpoints.wire_link import Link
 from workbench.errors import BadInput, LinkError
-from workbench.given import parsed_url, seconds
+from workbench.given import bearer, parsed_url, seconds
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -33,8 +33,7 @@ async def connect(url: str, token: str, *, timeout: float = 10.0) -> Link:
     Raises: BadInput for a url or token that cannot be; LinkError when the door cannot be reached, or refuses.
     """
     address, patience = _address(url), seconds("timeout", timeout)
-    if type(token) is not str or not token.strip() or not token.isprintable():
-        raise BadInput("token is the text that the door's owner gave you, found one that is empty or not printable")
+    bearer(token, "the door's owner")
 
     async def dial() -> _Socket:
         return await _dial(address, token, patience)
@@ -47,14 +46,19 @@ async def connect(url: str, token: str, *, timeout: float = 10.0) -> Link:
 def _address(url: object) -> str:
     parts = parsed_url(url, SCHEMES)
     if parts is None:
-        raise BadInput(f"the url of a door begins with http://, https://, ws:// or wss://, found {url!r}")
+        raise BadInput(
+            "the url of a door begins with http://, https://, ws:// or wss://, and has a host and port that can be, "
+            f"found {url!r}"
+        )
+    if "@" in parts.netloc:
+        raise BadInput(f"a door asks for no login but the token; give the url of {parts.hostname!r} without one")
     path = parts.path.rstrip("/")
     return urlunsplit((SCHEMES[parts.scheme], parts.netloc, path if path.endswith("/wire") else f"{path}/wire", "", ""))
 
 
 async def _dial(address: str, token: str, patience: float) -> _Socket:
     from websockets.asyncio.client import connect as dial
-    from websockets.exceptions import InvalidHandshake, InvalidStatus
+    from websockets.exceptions import InvalidStatus, WebSocketException
 
     try:
         connection = await dial(
@@ -68,7 +72,7 @@ async def _dial(address: str, token: str, patience: float) -> _Socket:
         status = error.response.status_code
         why = "it does not accept the token" if status in (401, 403) else "it serves no wire there"
         raise LinkError(f"{address} answers {status}: {why}", place=address) from error
-    except (OSError, TimeoutError, InvalidHandshake) as error:
+    except (OSError, TimeoutError, WebSocketException, ValueError) as error:  # a redirect may lead to no address
         raise LinkError(f"{address} cannot be reached: {str(error) or type(error).__name__}", place=address) from error
     return _Socket(connection, address)
 

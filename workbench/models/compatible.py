@@ -56,7 +56,10 @@ def openai_compatible(url: str, name: str, api_key: str = "unused", timeout: flo
     named("the key of a model's server", api_key)
     seconds("the timeout of a model's server", timeout)
     if parsed_url(url) is None:
-        raise BadInput(f"the url of a model's server begins with http:// or https://, found {url!r:.80}")
+        raise BadInput(
+            "the url of a model's server begins with http:// or https://, and has a host and port that can be, "
+            f"found {url!r:.80}"
+        )
     try:
         from pydantic_ai.models.openai import OpenAIChatModel
         from pydantic_ai.profiles import InlineDefsJsonSchemaTransformer
