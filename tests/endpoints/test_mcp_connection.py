@@ -224,3 +224,13 @@ async def test_a_server_that_does_not_answer_is_said_to_have_taken_too_long() ->
 def test_a_place_that_is_none_is_refused(given: Any, words: str) -> None:
     with pytest.raises(BadInput, match=words):
         Place(*given)
+
+
+async def test_the_login_and_the_query_of_a_url_are_in_no_error() -> None:
+    lost = Connection(Place("http://me:hunter2@127.0.0.1:1/mcp?key=hunter3", None, None, None), 10.0)
+
+    with pytest.raises(LinkError, match=r"^http://127\.0\.0\.1:1/mcp cannot be spoken to: ") as error:
+        await lost.listed()
+
+    assert "hunter" not in f"{error.value}{error.value.fields}{lost.place}"
+    await lost.close()

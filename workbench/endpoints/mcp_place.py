@@ -1,7 +1,7 @@
 """Where a server of tools is: a URL with a bearer token, or a command that is started and spoken to over its pipes.
 
-A token is in no repr, no error and no log. What a command writes to its standard error is kept for the error that tells
-why it ended. Knows nothing of tools.
+A token is in no repr, no error and no log; the login and the query of a URL are in no repr and no error. What a command
+writes to its standard error is kept for the error that tells why it ended. Knows nothing of tools.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from workbench.errors import BadInput
 from workbench.given import bearer, parsed_url
+from workbench.models.addresses import public
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -97,8 +98,8 @@ class Place:
 
     @property
     def words(self) -> str:
-        """How people call it."""
-        return self.url if self.url is not None else " ".join(self.command or ())
+        """How people call it, without what may be a secret in a url."""
+        return public(self.url) if self.url is not None else " ".join(self.command or ())
 
     @property
     def identity(self) -> tuple[Any, ...]:
