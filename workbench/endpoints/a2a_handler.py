@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
-import secrets
 from collections import OrderedDict
 from dataclasses import replace
 from functools import partial, wraps
@@ -42,7 +40,9 @@ from a2a.utils.task import (
 )
 
 from workbench.endpoints.a2a_tasks import STATES, artifact_update, status_update, task_of, text_of
+from workbench.endpoints.told import by_reference
 from workbench.errors import BadInput, NoCode, RunError
+from workbench.words import as_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -68,8 +68,6 @@ GLANCE = 1.0
 
 SEEN = 1_000
 """Tasks of which the last look is kept."""
-
-log = logging.getLogger("workbench")
 
 
 def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -289,10 +287,8 @@ def _raise_as_told(error: Exception) -> NoReturn:
     if isinstance(error, A2AError):
         raise error
     if isinstance(error, BadInput):
-        raise InvalidParamsError(message=str(error)) from error
-    reference = secrets.token_hex(4)
-    log.error("a request over A2A failed, reference %s", reference, exc_info=error)
-    raise InternalError(message=f"internal error, reference {reference}") from None
+        raise InvalidParamsError(message=as_text(str(error))) from error
+    raise InternalError(message=by_reference(error, "a request over A2A")) from None
 
 
 def _words(message: pb.Message) -> str:

@@ -36,6 +36,7 @@ from starlette.routing import Mount
 from workbench.endpoints.a2a_front import Front
 from workbench.endpoints.a2a_handler import CALLER, Handler
 from workbench.endpoints.errands import Errands
+from workbench.words import as_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -145,7 +146,7 @@ class _Contexts(ServerCallContextBuilder):
 
 def _skill(agent: Agent) -> AgentSkill:
     words = agent.description or f"Ask the agent {agent.name}, who answers in words."
-    return AgentSkill(id=agent.name, name=agent.name, description=words, tags=["agent"])
+    return AgentSkill(id=agent.name, name=agent.name, description=as_text(words), tags=["agent"])
 
 
 _PYTHON = """\

@@ -1,8 +1,9 @@
 """Tasks: a run as the A2A protocol tells it.
 
 A task is a run, its context the conversation. What waits for a person is `input-required`; an answer in words is one
-artifact with a text part, any other value one with a data part. A task is made anew from the run each time: there is no
-second record of it.
+artifact with a text part, any other value one with a data part; what no data part can hold, nested too deep or with a
+number that is no double, is its JSON in a text part. A task is made anew from the run each time: there is no second
+record of it.
 
 Source: A2A 1.0, section 4.1 (data model); ENDPOINTS 2.3. Knows nothing of requests.
 """
@@ -10,7 +11,7 @@ Source: A2A 1.0, section 4.1 (data model); ENDPOINTS 2.3. Knows nothing of reque
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from a2a.types.a2a_pb2 import (
     Artifact,
@@ -26,7 +27,10 @@ from a2a.types.a2a_pb2 import (
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 from google.protobuf.timestamp_pb2 import Timestamp
-from pydantic_core import to_jsonable_python
+
+from workbench.endpoints.told import as_json
+from workbench.plain import is_deeper
+from workbench.words import as_text
 
 if TYPE_CHECKING:
     from workbench.endpoints.errands import Standing
@@ -40,18 +44,25 @@ STATES = {
     "failed": TaskState.TASK_STATE_FAILED,
     "cancelled": TaskState.TASK_STATE_CANCELED,
 }
+DEEPEST = 30
+"""Levels of a data part: the SDK's own client reads no more than 32."""
+
+EXACT = 1 << 53
+"""Up to this every whole number is a double."""
+
+JSON = "application/json"
 FINAL = frozenset(STATES[status] for status in ("completed", "failed", "cancelled"))
 
 
 def task_of(standing: Standing) -> Task:
     """A run as a task, whole."""
-    context = standing.conversation or standing.run
+    context = _context(standing)
     asked = Message(
         message_id=f"{standing.run}-request",
         task_id=standing.run,
         context_id=context,
         role=Role.ROLE_USER,
-        parts=[Part(text=standing.request)],
+        parts=[Part(text=as_text(standing.request))],
     )
     artifacts = [_artifact(standing)] if standing.status == "completed" else []
     return Task(id=standing.run, context_id=context, status=_status(standing), artifacts=artifacts, history=[asked])
@@ -59,15 +70,13 @@ def task_of(standing: Standing) -> Task:
 
 def status_update(standing: Standing, words: str = "") -> TaskStatusUpdateEvent:
     """How a run stands, as an event; with `words` that say more."""
-    context = standing.conversation or standing.run
-    return TaskStatusUpdateEvent(task_id=standing.run, context_id=context, status=_status(standing, words))
+    return TaskStatusUpdateEvent(task_id=standing.run, context_id=_context(standing), status=_status(standing, words))
 
 
 def artifact_update(standing: Standing) -> TaskArtifactUpdateEvent:
     """The answer of a completed run, as an event."""
-    context = standing.conversation or standing.run
     return TaskArtifactUpdateEvent(
-        task_id=standing.run, context_id=context, artifact=_artifact(standing), last_chunk=True
+        task_id=standing.run, context_id=_context(standing), artifact=_artifact(standing), last_chunk=True
     )
 
 
@@ -81,9 +90,9 @@ def said(standing: Standing, words: str) -> Message:
     return Message(
         message_id=f"{standing.run}-{standing.status}",
         task_id=standing.run,
-        context_id=standing.conversation or standing.run,
+        context_id=_context(standing),
         role=Role.ROLE_AGENT,
-        parts=[Part(text=words)],
+        parts=[Part(text=as_text(words))],
     )
 
 
@@ -101,7 +110,26 @@ def _status(standing: Standing, words: str = "") -> TaskStatus:
     return TaskStatus(state=STATES[standing.status], message=message, timestamp=at)
 
 
+def _context(standing: Standing) -> str:
+    return as_text(standing.conversation or standing.run)
+
+
 def _artifact(standing: Standing) -> Artifact:
-    output = to_jsonable_python(standing.output)
-    part = Part(text=output) if isinstance(output, str) else Part(data=ParseDict(output, Value()))
-    return Artifact(artifact_id=f"{standing.run}-answer", name="answer", parts=[part])
+    return Artifact(artifact_id=f"{standing.run}-answer", name="answer", parts=[_part(as_json(standing.output))])
+
+
+def _part(output: Any) -> Part:
+    if isinstance(output, str):
+        return Part(text=output)
+    if is_deeper(output, DEEPEST) or not _is_exact(output):
+        return Part(text=json.dumps(output, ensure_ascii=False), media_type=JSON)
+    return Part(data=ParseDict(output, Value()))
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether every number of a value is a double."""
+    if isinstance(value, dict):
+        return all(map(_is_exact, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_exact, value))
+    return not isinstance(value, int) or -EXACT <= value <= EXACT
