@@ -26,6 +26,7 @@ from workbench.endpoints.mcp_results import of_answer, of_call, refusal
 from workbench.endpoints.mcp_tasks import wants_tasks
 from workbench.errors import BadInput, NoCode
 from workbench.models.checks import problem_of, said_of
+from workbench.words import as_text
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -193,7 +194,7 @@ class Calls:
                     line = await _next(lines, waiting)
                 if line:
                     told += 1
-                    await ctx.session.report_progress(told, None, line)
+                    await ctx.session.report_progress(told, None, as_text(line))
             return waiting.result()
         except asyncio.CancelledError:
             if mine and not self._reception.shuts_out(caller):

@@ -18,7 +18,9 @@ import mcp_types as mt
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from workbench.endpoints.told import as_json
 from workbench.errors import AlreadyDecided, BadInput
+from workbench.words import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,13 +69,13 @@ class Questions:
 
         `given` are the answers that a modern request brought.
         """
-        form, wrapped = form_of(question.schema)
+        form, wrapped = form_of(as_json(question.schema))
         if form is None:
             await self._decided(caller, question, None, "what is asked for cannot be put into a form")
             return None
         key = key_of(question)
         if not is_modern(ctx):
-            answer: Any = await ctx.session.elicit_form(question.message, form, ctx.request_id)
+            answer: Any = await ctx.session.elicit_form(as_text(question.message), form, ctx.request_id)
         elif isinstance(given.get(key), mt.ElicitResult):
             answer = given[key]
         else:

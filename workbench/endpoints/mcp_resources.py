@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as mt
 from mcp.shared.exceptions import MCPError
-from pydantic_core import to_jsonable_python
 
+from workbench.endpoints.told import as_json
 from workbench.errors import NoCode
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Resources:
         except NoCode:
             raise MCPError(mt.INVALID_PARAMS, f"Resource not found: {uri}", {"uri": uri}) from None
         self._reception.record(caller, f"read {uri}")
-        text = json.dumps(to_jsonable_python(value), ensure_ascii=False)
+        text = json.dumps(as_json(value), ensure_ascii=False)
         contents = mt.TextResourceContents(uri=uri, mime_type=JSON, text=text)
         return mt.ReadResourceResult(contents=[contents], ttl_ms=0, cache_scope="private")
 

@@ -31,7 +31,7 @@ from workbench.endpoints.mcp_calls import CALLER, FOLLOW_UPS, Calls, caller_of
 from workbench.endpoints.mcp_configuration import configurations
 from workbench.endpoints.mcp_questions import sealing
 from workbench.endpoints.mcp_resources import Resources
-from workbench.endpoints.mcp_results import as_tool
+from workbench.endpoints.mcp_results import as_tool, telling
 from workbench.endpoints.mcp_sessions import Sessions
 from workbench.endpoints.mcp_tasks import Tasks
 from workbench.errors import BadInput
@@ -90,6 +90,7 @@ class McpService:
             on_subscriptions_listen=ListenHandler(self._bus, max_subscriptions=LISTENERS, max_buffered_events=BACKLOG),
             get_tool_input_schema=self._schema_of,
         )
+        self.server.middleware.append(telling)
         self.server.add_request_handler("tools/call", mt.CallToolRequestParams, self.calls.carry_out)
         tasks.serve(self.server)
         Resources(reception, errands, caller_of).serve(self.server)

@@ -5,6 +5,8 @@
 - So is a second request in flight under one JSON-RPC id, which a widely used host sends: the session would answer only
   one of the two.
 - Sessions end when they are idle, and one caller has so many and no more.
+- A body that is no message is refused in one sentence, the same in both eras, and not in the words of the checker. So
+  is a request whose id is none, which the transport would take for a notification and not answer.
 
 Leans on `StreamableHTTPSessionManager` as it is in mcp 2.3: `_server_instances`, `_session_owners`,
 `_handle_stateful_request`, `_handle_stateless_request`, `_discard_session`; a test holds each.
@@ -16,10 +18,12 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
+import mcp_types as mt
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from pydantic import ValidationError
 from pydantic_core import from_json
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -33,6 +37,9 @@ MOST = 1024
 """Sessions of all callers together."""
 ENDED = 256
 """Ended sessions that are remembered as such."""
+
+MESSAGE = "workbench.message"  # the key of a scope under which the message of its body is
+SINGLE = "Body must be a single JSON-RPC request, notification or response object"
 
 
 class Sessions(StreamableHTTPSessionManager):
@@ -55,6 +62,17 @@ class Sessions(StreamableHTTPSessionManager):
         for session, transport in [(id, self._server_instances[id]) for id in own]:
             await self._discard_session(session, transport)
 
+    async def handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request of either era, or refuse what is none."""
+        message: dict[str, Any] = {}
+        if scope["method"] == "POST":
+            body, receive = await _read(receive)
+            try:
+                message = _message_of(body)
+            except _NoMessage as refused:
+                return await refused.response(scope, receive, send)
+        return await super().handle_request(dict(scope) | {MESSAGE: message}, receive, send)
+
     async def _handle_stateful_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         session, caller = headers.get("mcp-session-id"), scope["user"].access_token.client_id
@@ -68,12 +86,13 @@ class Sessions(StreamableHTTPSessionManager):
         if session in self._ended or (not own and scope["method"] != "POST"):
             refusal = PlainTextResponse("Session not found", 404)
             return await refusal(scope, receive, send)
-        message, again = await _read(receive)
         if not own:
-            return await self._by_itself(headers, scope, again, send)
+            return await self._by_itself(headers, scope, receive, send)
         if scope["method"] == "DELETE":
             self._ended.append(session)
-        return await self._in_session(session, _id_of(message), headers, scope, again, send)
+        message = scope[MESSAGE]
+        id = str(message["id"]) if "method" in message and "id" in message else None
+        return await self._in_session(session, id, headers, scope, receive, send)
 
     async def _in_session(
         self, session: str, id: str | None, headers: Headers, scope: Scope, receive: Receive, send: Send
@@ -105,10 +124,24 @@ async def _read(receive: Receive) -> tuple[bytes, Receive]:
     return body, again
 
 
-def _id_of(body: bytes) -> str | None:
-    """The JSON-RPC id of a request; None for what is none, which the transport then refuses in its own words."""
+class _NoMessage(Exception):
+    """A body that is no message of the protocol."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.response = JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}}, 400)
+
+
+def _message_of(body: bytes) -> dict[str, Any]:
+    """The JSON-RPC message that a body is. Raises: _NoMessage."""
     try:
-        message = from_json(body)
+        message = from_json(body, allow_inf_nan=False)
+        mt.jsonrpc_message_adapter.validate_python(message, by_name=False)
+    except ValidationError:
+        raise _NoMessage(mt.INVALID_REQUEST, SINGLE) from None
     except ValueError:
-        return None
-    return str(message["id"]) if type(message) is dict and "method" in message and "id" in message else None
+        raise _NoMessage(mt.PARSE_ERROR, "Parse error") from None
+    if "method" in message and "id" in message and type(message["id"]) not in (str, int):
+        raise _NoMessage(mt.INVALID_REQUEST, "The id of a request is a string or an integer")
+    found: dict[str, Any] = message
+    return found
