@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -97,3 +98,99 @@ async def test_the_official_client_reads_whatever_the_answers_are(door: Door) ->
 async def card_of(door: Door) -> pb.AgentCard:
     async with httpx.AsyncClient() as http:
         return await A2ACardResolver(http, door.url).get_agent_card()
+
+
+UNREADABLE, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602
+
+
+def get(**fields: str) -> bytes:
+    """A request for a task, with some of its fields as other texts of JSON."""
+    whole = {"jsonrpc": '"2.0"', "id": "1", "method": '"tasks/get"', "params": '{"id": "x"}'} | fields
+    return ("{" + ", ".join(f'"{name}": {text}' for name, text in whole.items()) + "}").encode()
+
+
+@pytest.mark.parametrize(
+    ("code", "body"),
+    [
+        (UNREADABLE, b""),
+        (UNREADABLE, b"\xff\xfe{"),
+        (UNREADABLE, b'{"method": "\xff"}'),
+        (UNREADABLE, get().decode().encode("utf-16")),
+        (UNREADABLE, get(id="9" * 5_000)),
+        (UNREADABLE, get(id="9" * 400)),
+        (UNREADABLE, get(params='{"id": "x", "historyLength": NaN}')),
+        (UNREADABLE, get(params='{"id": "x", "metadata": {"a": 1e999}}')),
+        (UNREADABLE, get(params=r'{"id": "\ud800"}')),
+        (UNREADABLE, get(params='{"id": "x", "metadata": ' + '{"a": ' * 100 + "1" + "}" * 101)),
+        (INVALID_REQUEST, b"[" + get() + b"]"),
+        (INVALID_REQUEST, b"[]"),
+        (INVALID_REQUEST, b"null"),
+        (INVALID_REQUEST, get(method="[]")),
+        (INVALID_REQUEST, get(method="{}")),
+        (INVALID_REQUEST, get(method='["tasks/get"]')),
+        (INVALID_REQUEST, get(method="null")),
+        (INVALID_REQUEST, get(id="{}")),
+        (INVALID_REQUEST, get(id="true")),
+        (INVALID_REQUEST, get(id="1.5")),
+        (INVALID_REQUEST, get(jsonrpc="2")),
+        (INVALID_PARAMS, get(params="[]")),
+        (INVALID_PARAMS, get(params="5")),
+        (INVALID_PARAMS, get(params='{"id": "x", "historyLength": 9223372036854775808}')),
+        (INVALID_PARAMS, get(method='"GetTask"', params='{"id": 5}')),
+        (INVALID_PARAMS, get(method='"ListTasks"', params='{"pageSize": "many"}')),
+        (INVALID_PARAMS, get(method='"tasks/list"', params='{"pageSize": "many"}')),
+    ],
+)
+async def test_a_request_that_is_none_is_refused_and_no_exception_told(say: Speaker, code: int, body: bytes) -> None:
+    for version in ({}, {"A2A-Version": "1.0"}):
+        answer = await say.post(body, **version)
+
+        assert (answer.status_code, answer.json()["error"]["code"]) == (200, code)
+        assert not any(word in answer.text for word in ("codec", "digits", "Error", "parseError", "int("))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"kind": "file", "file": {"bytes": "%%%"}},
+        {"kind": "data", "data": {"a": {"$": [9007199254740993]}}},
+        {"kind": "text", "text": "x\0"},
+        {"kind": "data", "data": [1]},
+    ],
+)
+async def test_an_odd_part_of_a_message_breaks_nothing_inside(say: Speaker, part: Any) -> None:
+    answer = await say.send("Odd", "plain", message={"parts": [part]})
+
+    assert answer.get("kind") == "task" or answer["code"] in (INVALID_PARAMS, -32005)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\xff\xfe{",
+        b'{"message": "\xff"}',
+        b"{",
+        b"null",
+        b"[1]",
+        b'{"message": 5}',
+        b'{"a": ' + b"9" * 5_000 + b"}",
+        rb'{"message": {"messageId": "\ud800"}}',
+        b'{"a": ' * 100_000,
+    ],
+)
+async def test_a_body_that_is_none_is_a_bad_request_over_http_and_json(say: Speaker, body: bytes) -> None:
+    headers = {"Authorization": f"Bearer {TOKENS['partner']}", "A2A-Version": "1.0"}
+    for path in ("message:send", "message:stream", "lab/message:send"):
+        answer = await say.http.post(f"{say.door.url}/a2a/rest/{path}", content=body, headers=headers)
+
+        error = answer.json()["error"]
+        assert (answer.status_code, error["status"]) == (400, "INVALID_ARGUMENT")
+        assert error["message"].startswith(("the request ", "Invalid parameters: they are no SendMessageRequest"))
+
+
+async def test_what_did_not_fit_is_in_the_log(say: Speaker, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "workbench")
+
+    await say.post(get(method='"ListTasks"', params='{"pageSize": "many"}'))
+
+    assert "parameters over A2A do not fit: Failed to parse pageSize field" in caplog.text

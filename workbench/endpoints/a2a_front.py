@@ -1,9 +1,8 @@
-"""In front of the SDK's JSON-RPC endpoint: what it does not take, or answers in another way than the protocol says.
+"""In front of the SDK's endpoints: what they do not take, or answer in another way than the protocol says.
 
+- A request that is none, or whose parameters are none, is refused before the SDK reads it; see `a2a_requests`.
 - `tasks/list`, which 0.3 never defined for JSON-RPC, is answered to clients that speak 0.3 names.
-- Parameters of a 0.3 method that cannot be read are answered -32602, without the checker's words.
 - A 0.3 stream that ends because its task waits says with its last event that it does.
-- JSON that is nested too deep is refused before anything recurses into it.
 
 Source: ENDPOINTS 2.1 and 5 (13). Knows nothing of runs.
 """
@@ -13,50 +12,64 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import a2a.server.routes  # noqa: F401 (before the adapter, which it imports in a circle)
 from a2a.compat.v0_3.conversions import to_compat_task
-from a2a.compat.v0_3.jsonrpc_adapter import JSONRPC03Adapter
-from a2a.types.a2a_pb2 import Task
+from a2a.types.a2a_pb2 import SendMessageRequest, Task, TaskPushNotificationConfig
+from a2a.utils.error_handlers import build_rest_error_payload
+from a2a.utils.errors import InvalidRequestError
 from google.protobuf.json_format import ParseDict
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from workbench.endpoints.a2a_requests import LISTED, Refused, fitting, parsed, rpc
 from workbench.endpoints.app import replayed
-from workbench.plain import is_deeper
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["DEEPEST", "Front"]
+__all__ = ["Front"]
 
-DEEPEST = 64
-"""Levels of a request's JSON."""
-
-INVALID_PARAMS, UNREADABLE = -32602, -32700
 STREAMED = ("message/stream", "tasks/resubscribe")
 WAITING = "input-required"
-LISTED = {"tasks/list": "ListTasks"}
+SENT = {
+    "/message:send": SendMessageRequest,
+    "/message:stream": SendMessageRequest,
+    "/pushNotificationConfigs": TaskPushNotificationConfig,
+}
+"""What is sent to a path below `rest`, by its end."""
 
 
 class Front:
-    """Passes requests on to `app`; those for `path` are read first."""
+    """Passes requests on to `app`; those that are sent to `path`, or below `rest`, are read first."""
 
-    def __init__(self, app: ASGIApp, path: str) -> None:
+    def __init__(self, app: ASGIApp, path: str, rest: str) -> None:
         self._app = app
         self._path = path
+        self._rest = f"{rest}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
-        if scope["type"] != "http" or scope["path"] != self._path or scope["method"] != "POST":
+        if scope["type"] != "http" or scope["method"] != "POST":
             return await self._app(scope, receive, send)
         raw = await Request(scope, receive).body()
-        body, refusal = _read(raw)
-        if refusal is not None:
-            return await refusal(scope, receive, send)
-        if body is not None and body.get("method") in LISTED:
+        if scope["path"] == self._path:
+            return await self._called(scope, receive, send, raw)
+        model = next((SENT[end] for end in SENT if scope["path"].endswith(end)), None)
+        if model is not None and scope["path"].startswith(self._rest):
+            try:
+                fitting(parsed(raw), model)
+            except Refused as refused:
+                return await _told(refused)(scope, receive, send)
+        return await self._app(scope, replayed(raw, receive), send)
+
+    async def _called(self, scope: Scope, receive: Receive, send: Send, raw: bytes) -> None:
+        try:
+            body = rpc(parsed(raw))
+        except Refused as refused:
+            error = {"code": refused.code, "message": refused.words}
+            return await JSONResponse({"jsonrpc": "2.0", "id": refused.id, "error": error})(scope, receive, send)
+        if body["method"] in LISTED:
             return await self._list(scope, receive, send, body)
-        if body is not None and body.get("method") in STREAMED:
+        if body["method"] in STREAMED:
             send = _with_its_end(send)
         return await self._app(scope, replayed(raw, receive), send)
 
@@ -105,35 +118,6 @@ def _as_of_old(task: dict[str, Any]) -> dict[str, Any]:
     return to_compat_task(made).model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _read(raw: bytes) -> tuple[dict[str, Any] | None, JSONResponse | None]:
-    """The body as an object, None for what the endpoint itself refuses; or the refusal."""
-    try:
-        body = json.loads(raw)
-        deep = is_deeper(body, DEEPEST)
-    except ValueError:
-        return None, None
-    except RecursionError:
-        deep = True
-    if deep:
-        return None, _refusal(None, UNREADABLE, f"the request is nested deeper than {DEEPEST} levels")
-    if type(body) is not dict or body.get("jsonrpc") != "2.0":
-        return None, None
-    model = JSONRPC03Adapter.METHOD_TO_MODEL.get(body.get("method") or "")
-    if model is not None:
-        try:
-            model.model_validate(body)  # type: ignore[attr-defined]
-        except ValidationError as error:
-            inside = [
-                problem["loc"] for problem in error.errors(include_url=False) if problem["loc"][:1] == ("params",)
-            ]
-            if inside:
-                where = ", ".join(sorted({".".join(map(str, loc)) for loc in inside})[:5])
-                id = body.get("id")
-                return None, _refusal(
-                    id if type(id) in (str, int) else None, INVALID_PARAMS, f"Invalid parameters: {where}"
-                )
-    return body, None
-
-
-def _refusal(id: Any, code: int, words: str) -> JSONResponse:
-    return JSONResponse({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": words}})
+def _told(refused: Refused) -> JSONResponse:
+    """A refusal as HTTP+JSON has it."""
+    return JSONResponse(build_rest_error_payload(InvalidRequestError(message=refused.words)), 400)

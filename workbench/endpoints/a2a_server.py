@@ -76,7 +76,7 @@ class A2aService:
         rpc = create_jsonrpc_routes(handler, PATH, builder, enable_v0_3_compat=True)
         rest = create_rest_routes(handler, builder)
         card = create_agent_card_routes(self._made(), self._card)
-        self._app = Front(Starlette(routes=[*card, *rpc, Mount(REST, routes=rest)]), PATH)
+        self._app = Front(Starlette(routes=[*card, *rpc, Mount(REST, routes=rest)]), PATH, REST)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for the card or for `/a2a`."""
