@@ -2,7 +2,8 @@
 
 - `/wire` takes WebSockets, `/wire/schema` says which names there are. The bearer is that of the edge.
 - Frames are read and written on the front's loop; what they mean is done on the bench's, by a `Session`.
-- Who reads too slowly is cut off, and loses nothing: it looks up again and gets the whole state.
+- Who reads too slowly is cut off, and loses nothing: it looks up again and gets the whole state. Slow is who leaves
+  much unread, never who is sent one large frame.
 
 Source: PROCESSES 5.1 and 5.3. Knows nothing of processes.
 """
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from workbench.endpoints.wire_frames import REVISION
+from workbench.endpoints.wire_frames import FROM_CLIENT, FROM_HOST, REVISION, size_of
 from workbench.endpoints.wire_host import Host, Session, lookups
 from workbench.errors import BadInput
 from workbench.given import whole
@@ -37,11 +38,11 @@ __all__ = ["Wire", "WireService", "service"]
 
 PATH = "/wire"
 SCHEMA = f"{PATH}/schema"
-LARGEST = 1024 * 1024
-"""Characters of a frame that a client sends."""
+ROOM = 1024 * 1024
+"""Characters that wait to be read by a client before whoever has more for it waits too."""
 
-UNREAD = 8 * 1024 * 1024
-"""Characters that wait to be read by a client before it is cut off."""
+UNREAD = FROM_HOST
+"""Characters that wait to be read by a client when it is cut off if there is more: as many as one frame may have."""
 
 TOO_BIG, TOO_SLOW = 1009, 1013  # close codes of a WebSocket: RFC 6455, section 7.4.1, and the registry beside it
 
@@ -155,7 +156,7 @@ class WireService:
                 if message["type"] == "websocket.disconnect":
                     return
                 text = message.get("text")
-                if text is not None and len(text) > LARGEST:
+                if text is not None and size_of(text) > FROM_CLIENT:
                     return await socket.close(TOO_BIG)
                 self._reception.tell_home(session.receive, text)
 
@@ -170,7 +171,7 @@ class WireService:
 
 
 class _Outbox:
-    """Frames on their way to one client. Putting waits while many do; too many end the connection."""
+    """Frames on their way to one client. Putting waits while many do; one more than too many ends the connection."""
 
     def __init__(self) -> None:
         self._texts: asyncio.Queue[str | None] = asyncio.Queue()
@@ -183,9 +184,9 @@ class _Outbox:
         """Queue a frame; returns once there is room for the next."""
         if self._closed:
             return
-        self._waiting += len(text)
         self._texts.put_nowait(text if self._waiting <= UNREAD else None)
-        if self._waiting > UNREAD // 8:
+        self._waiting += len(text)
+        if self._waiting > ROOM:
             self._room.clear()
         await self._room.wait()
 
@@ -193,7 +194,7 @@ class _Outbox:
         """The next frame; None when the client is to be cut off."""
         text = await self._texts.get()
         self._waiting -= len(text or "")
-        if self._waiting <= UNREAD // 8:
+        if self._waiting <= ROOM:
             self._room.set()
         return text
 

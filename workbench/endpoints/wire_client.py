@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlunsplit
 
+from workbench.endpoints.wire_frames import FROM_HOST
 from workbench.endpoints.wire_link import Link
 from workbench.errors import BadInput, LinkError
 from workbench.given import bearer, parsed_url, seconds
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
 __all__ = ["connect"]
-
-LARGEST = 64 * 1024 * 1024
-"""Characters of a frame of the host: one whole state."""
 
 SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 
@@ -65,7 +63,7 @@ async def _dial(address: str, token: str, patience: float) -> _Socket:
             address,
             additional_headers={"Authorization": f"Bearer {token}"},
             open_timeout=patience,
-            max_size=LARGEST,
+            max_size=FROM_HOST,
             proxy=None,
         )
     except InvalidStatus as error:

@@ -9,6 +9,8 @@ From the host: `yield {ref, patch}`, `status {ref, status}`, `reply {ref, id, va
   `yield` after any lookup is the whole state.
 - A `raise` without an `id` is the end of the ref, as `done` is.
 - What is no frame, or one of the other direction, is None to who reads it.
+- A frame has so many bytes and no more. One that has more is refused where it is made, to who wanted it sent: the other
+  end would cut the link, and everybody else's with it.
 
 Source: PROCESSES 5.1 (revision 3). Knows nothing of sockets.
 """
@@ -16,11 +18,30 @@ Source: PROCESSES 5.1 (revision 3). Knows nothing of sockets.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
-from workbench.plain import decode, encode
+from workbench.errors import BadInput
+from workbench.plain import SIZE, decode, encode
 
-__all__ = ["REVISION", "from_client", "from_host", "packed", "text_of", "unpacked"]
+__all__ = [
+    "FROM_CLIENT",
+    "FROM_HOST",
+    "REVISION",
+    "fitting",
+    "from_client",
+    "from_host",
+    "packed",
+    "size_of",
+    "text_of",
+    "unpacked",
+]
+
+FROM_CLIENT = 1024 * 1024
+"""Bytes of a frame that a client sends."""
+
+FROM_HOST = SIZE + FROM_CLIENT
+"""Bytes of a frame that a host sends: one whole state, and what is around it."""
 
 REVISION = 3
 
@@ -38,11 +59,33 @@ _HOST: dict[str, dict[str, Any]] = {
     "done": {"ref": str},
 }
 SAFE = 1 << 53
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def text_of(kind: str, **fields: Any) -> str:
     """A frame as it is sent."""
-    return json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"))
+    if _HALF.search(text):  # half of a character has no UTF-8, and comes back from its escape
+        text = json.dumps({"type": kind, **fields}, separators=(",", ":"))
+    return text
+
+
+def size_of(text: str) -> int:
+    """The bytes of a frame."""
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+
+
+def fitting(text: str, what: str, most: int) -> str:
+    """The frame itself, which is `what` to people and has at most `most` bytes. Raises: BadInput."""
+    size = size_of(text)
+    if size > most:
+        raise BadInput(
+            f"{what} is {size:,} bytes as it goes over the wire, more than the {most:,} that it takes; "
+            "keep it in a store or a file, and send what names it",
+            size=size,
+            limit=most,
+        )
+    return text
 
 
 def from_client(text: object) -> dict[str, Any] | None:
@@ -62,7 +105,14 @@ def packed(value: Any, path: str) -> Any:
 
 def unpacked(value: Any) -> Any:
     """The value that lies in a frame. Raises: BadInput for what is none."""
-    return decode(json.dumps(value))
+    try:
+        return decode(json.dumps(value, allow_nan=False))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(
+            "what came over the wire is nested deeper than can be read, or has a number that is NaN or infinite"
+        ) from error
 
 
 def _read(text: object, kinds: dict[str, dict[str, Any]]) -> dict[str, Any] | None:

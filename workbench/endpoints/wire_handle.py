@@ -3,6 +3,7 @@
 - Its state is kept here and changed by patches; while the link is lost it stays, and is stale.
 - A call over a lost link fails at once; one whose answer is lost on the way may or may not have happened, and with the
   same id it can be asked again. A cast waits for the link.
+- What is larger than a host takes is refused before it is sent, and the link stays.
 - Disposing lets go of it here; the process stays.
 
 Source: PROCESSES 5.1 and 5.2. Knows nothing of sockets.
@@ -16,7 +17,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench import errors
-from workbench.endpoints.wire_frames import packed, unpacked
+from workbench.endpoints.wire_frames import FROM_CLIENT, REVISION, fitting, packed, text_of, unpacked
 from workbench.errors import BadInput, LinkError, ProcessEnded, WorkbenchError
 from workbench.patch import apply
 from workbench.plain import decode
@@ -46,7 +47,7 @@ class Ends(Protocol):
         """Whether the link stands."""
         ...
 
-    def post(self, kind: str, **fields: Any) -> bool:
+    def post(self, frame: str) -> bool:
         """Send a frame if the link stands; gives whether it does."""
         ...
 
@@ -62,12 +63,13 @@ class RemoteHandle(Handle):
         super().__init__(name)
         self.ref = ref
         self.args = dict(args)
+        self.lookup = self._frame("lookup", f"the lookup of {name!r:.40}", name=name, v=REVISION, args=self.args)
         self._link = link
         self._raw: Any = None
         self._whole = False
         self._ids = 0
         self._asked: dict[int, asyncio.Future[Any]] = {}
-        self._casts: deque[tuple[int, Any]] = deque()
+        self._casts: deque[tuple[int, str]] = deque()
 
     @property
     def over(self) -> bool:
@@ -81,16 +83,16 @@ class RemoteHandle(Handle):
     def cast(self, message: Any) -> Awaitable[int]:
         """Post a message, at once or when the link is back; await it for its number over there.
 
-        Raises: NotPlain. What is awaited raises LinkError when the link is lost before it is heard of, or when newer
-        casts took its place.
+        Raises: NotPlain, and BadInput for more than a host takes. What is awaited raises LinkError when the link is
+        lost before it is heard of, or when newer casts took its place.
         """
-        packed_message = packed(message, "message")
+        frame = self._frame("cast", self._message, id=self._ids + 1, msg=packed(message, "message"))
         id, posted = self._ask()
         if self.over:
             posted.set_exception(self._ended())
             return posted
-        if not self._link.post("cast", ref=self.ref, id=id, msg=packed_message):
-            self._casts.append((id, packed_message))
+        if not self._link.post(frame):
+            self._casts.append((id, frame))
             if len(self._casts) > KEPT:
                 oldest, _ = self._casts.popleft()
                 self._fail(oldest, f"{KEPT} newer casts to {self.name!r} wait for the link to {self._link.where}")
@@ -99,13 +101,15 @@ class RemoteHandle(Handle):
     def call(self, message: Any, *, id: str | None = None) -> Awaitable[Any]:
         """Post a message and await its answer. Nothing is called again by itself.
 
-        Raises: NotPlain; what is awaited raises LinkError while the link is lost, and what the call raises over there.
+        Raises: NotPlain, and BadInput for more than a host takes; what is awaited raises LinkError while the link is
+        lost, and what the call raises over there.
         """
         packed_message = packed(message, "message")
+        frame = self._frame("call", self._message, id=self._ids + 1, msg=packed_message, call_id=id)
         number, answer = self._ask()
         if self.over:
             answer.set_exception(self._ended())
-        elif not self._link.post("call", ref=self.ref, id=number, msg=packed_message, call_id=id):
+        elif not self._link.post(frame):
             self._fail(number, f"the link to {self._link.where} is lost; {self.name!r} was not called")
         return answer
 
@@ -149,8 +153,8 @@ class RemoteHandle(Handle):
         """The link stands, and it was looked up over it: what waited goes out."""
         self._whole = False
         while self._casts:
-            id, message = self._casts.popleft()
-            self._link.post("cast", ref=self.ref, id=id, msg=message)
+            _, frame = self._casts.popleft()
+            self._link.post(frame)
         self.states.tell()
 
     def lost(self) -> None:
@@ -176,7 +180,7 @@ class RemoteHandle(Handle):
             self._raw = apply(self._raw, patch)
             text = json.dumps(self._raw, ensure_ascii=False, separators=(",", ":"))
             decode(text)
-        except BadInput:
+        except (BadInput, RecursionError):
             return False
         self._whole = True
         self.states.publish(text)
@@ -193,6 +197,13 @@ class RemoteHandle(Handle):
         ended = ProcessEnded(words, name=self.name, status=self.status)
         ended.__cause__ = self.error
         return ended
+
+    @property
+    def _message(self) -> str:
+        return f"the message to {self.name!r}"
+
+    def _frame(self, kind: str, what: str, **fields: Any) -> str:
+        return fitting(text_of(kind, ref=self.ref, **fields), what, FROM_CLIENT)
 
     def _ask(self) -> tuple[int, asyncio.Future[Any]]:
         self._ids += 1

@@ -1,7 +1,9 @@
 """The host's end of a wire: what a connection may do with the processes of a bench. All of it on the bench's loop.
 
-- A lookup watches: its state is told as patches between what was seen, newest wins, and never faster than it is taken.
+- A lookup watches: its state is told as patches between what was seen, newest wins, and never faster than it is taken:
+  the watches of a connection take turns, so that what waits for a slow reader is one state and not all of them.
   The end of a connection releases its watches, and no process.
+- What is too large to be sent is refused to who asked for it; whatever else goes over the connection goes on.
 - Call ids are the caller's own: they are joined with its name before a process sees them.
 - A process stays where it lives: what moves it to another kernel is for its owner, not for who is far away.
 - `scope` says what a caller reaches, and with which arguments; `admit` what it may say. What either refuses, or raises
@@ -20,7 +22,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.endpoints.bucket import Bucket
-from workbench.endpoints.wire_frames import REVISION, from_client, packed, text_of, unpacked
+from workbench.endpoints.wire_frames import (
+    FROM_HOST,
+    REVISION,
+    fitting,
+    from_client,
+    packed,
+    size_of,
+    text_of,
+    unpacked,
+)
 from workbench.errors import BadInput, WorkbenchError
 from workbench.patch import diff
 from workbench.process.handle import ENDED
@@ -75,6 +86,7 @@ class Session:
         self._send = send
         self._watched: dict[str, tuple[str, Handle, asyncio.Task[None]]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._turn = asyncio.Lock()
         self._closed = False
 
     def receive(self, text: object) -> None:
@@ -137,7 +149,8 @@ class Session:
                 value = await handle.cast(message)
             else:
                 value = await handle.call(message, id=self._own(frame["call_id"]))
-            await self._send(text_of("reply", ref=ref, id=id, value=packed(value, "reply")))
+            text = text_of("reply", ref=ref, id=id, value=packed(value, "reply"))
+            await self._send(fitting(text, f"the answer of {name!r}", FROM_HOST))
         except Exception as error:
             await self._raise(ref, id, error)
 
@@ -153,27 +166,36 @@ class Session:
         return None if call_id is None else json.dumps([str(self._principal), call_id])
 
     async def _watch(self, ref: str, handle: Handle) -> None:
-        """Tell the state of a process as it changes, until its end."""
+        """Tell the state of a process as it changes, until its end, or until it is one that cannot be told."""
+        try:
+            await self._follow(ref, handle)
+            error = handle.error
+        except BadInput as unable:
+            error = unable
+        del self._watched[ref]
+        if error is not None:
+            await self._raise(ref, None, error)
+        else:
+            await self._send(text_of("done", ref=ref))
+
+    async def _follow(self, ref: str, handle: Handle) -> None:
         sent: Any = None
         text = status = None
         while True:
             if handle.status != status:
-                status = handle.status
-                await self._send(text_of("status", ref=ref, status=status))
+                async with self._turn:
+                    status = handle.status
+                    await self._send(text_of("status", ref=ref, status=status))
             if handle.states.text is not None and handle.states.text != text:
-                before, first = sent, text is None
-                text = handle.states.text
-                sent = json.loads(text)
-                await self._send(text_of("yield", ref=ref, patch=[["set", "", sent]] if first else diff(before, sent)))
+                async with self._turn:
+                    before, first = sent, text is None
+                    text = handle.states.text
+                    sent = json.loads(text)
+                    await self._send(_told(handle, ref, sent, None if first else diff(before, sent)))
             elif handle.status in ENDED:
-                break
+                return
             elif handle.status == status:
                 await handle.states.change()
-        del self._watched[ref]
-        if handle.error is not None:
-            await self._raise(ref, None, handle.error)
-        else:
-            await self._send(text_of("done", ref=ref))
 
     async def _raise(self, ref: str, id: int | None, error: BaseException) -> None:
         kind = type(error).__name__
@@ -191,3 +213,12 @@ class Session:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _told(handle: Handle, ref: str, state: Any, patch: list[Any] | None) -> str:
+    """The frame of a state, by what changed where that is known and can be sent. Raises: BadInput."""
+    whole = [["set", "", state]]
+    text = text_of("yield", ref=ref, patch=whole if patch is None else patch)
+    if patch is not None and size_of(text) > FROM_HOST:
+        text = text_of("yield", ref=ref, patch=whole)
+    return fitting(text, f"the state of {handle.name!r}", FROM_HOST)

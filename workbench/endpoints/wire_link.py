@@ -15,7 +15,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.endpoints.wire_frames import REVISION, from_host, packed, text_of
+from workbench.endpoints.wire_frames import from_host, packed, text_of
 from workbench.endpoints.wire_handle import RemoteHandle
 from workbench.errors import LinkError
 from workbench.loop import Home
@@ -84,7 +84,8 @@ class Link:
     def lookup(self, name: str, /, **args: Any) -> RemoteHandle:
         """The process of these arguments over there: a handle like any other, one for each name and arguments.
 
-        Raises: LinkError when the link is closed; NotPlain for arguments that cannot be sent.
+        Raises: LinkError when the link is closed; NotPlain for arguments that cannot be sent, BadInput for what is too
+        large to be.
         """
         if self._closed:
             raise LinkError(f"the link to {self.where} is closed; connect again", place=self.where)
@@ -115,16 +116,16 @@ class Link:
 
     # What handles ask of their link.
 
-    def post(self, kind: str, **fields: Any) -> bool:
+    def post(self, frame: str) -> bool:
         """Send a frame if the link stands; gives whether it does."""
         if self._channel is None:
             return False
-        self._outgoing.put_nowait(text_of(kind, **fields))
+        self._outgoing.put_nowait(frame)
         return True
 
     def forget(self, handle: RemoteHandle) -> None:
         """Hear nothing more of a process."""
-        self.post("exit", ref=handle.ref)
+        self.post(text_of("exit", ref=handle.ref))
         self._by_ref.pop(handle.ref, None)
 
     def _next_ref(self) -> str:
@@ -132,7 +133,7 @@ class Link:
         return f"r{self._refs}"
 
     def _look_up(self, handle: RemoteHandle) -> None:
-        self.post("lookup", ref=handle.ref, name=handle.name, v=REVISION, args=handle.args)
+        self.post(handle.lookup)
         if self._channel is not None:
             handle.back()
 
