@@ -102,6 +102,18 @@ async def test_tools_are_listed_and_called_in_tasks_that_did_not_connect(
     assert not connection.connected
 
 
+async def test_half_of_a_character_is_refused_before_it_is_sent_and_the_link_stays(connect: Connect) -> None:
+    connection = connect(None)
+    await connection.listed()
+
+    with pytest.raises(BadInput, match="the arguments of 'fail' have half of a character in them"):
+        await called(connection, "fail", {"words": "\ud800"})
+
+    assert connection.connected
+    assert (await called(connection, "add", {"a": 1, "b": 1})).structured_content == {"total": 2}
+    await connection.close()
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_question_of_the_server_is_put_to_who_made_the_call(connect: Connect, mode: str) -> None:
     connection, asked = connect(mode=mode), []

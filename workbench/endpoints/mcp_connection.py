@@ -12,13 +12,14 @@ Source: ENDPOINTS 1.10, CASES u20. Knows nothing of agents.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import LinkError
+from workbench.errors import BadInput, LinkError
 from workbench.loop import Home
 
 if TYPE_CHECKING:
@@ -91,7 +92,11 @@ class Connection:
     async def call(
         self, name: str, args: dict[str, Any], *, say: Callable[[str], None], question: Question, call_id: str
     ) -> CallToolResult:
-        """What the server's tool gives. Cancelling cancels it there. Raises: LinkError."""
+        """What the server's tool gives. Cancelling cancels it there.
+
+        Raises: BadInput for arguments that no server can be sent, which would cut the link; LinkError.
+        """
+        _check(name, args)
         client, call = await self._ready(), _Call()
 
         async def told(progress: float, total: float | None, message: str | None) -> None:
@@ -275,6 +280,15 @@ async def _served(call: _Call, working: asyncio.Task[Any], question: Question) -
         finally:
             asked.cancel()
     return working.result()
+
+
+def _check(name: str, args: Mapping[str, Any]) -> None:
+    try:
+        json.dumps(args, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadInput(
+            f"the arguments of {name!r} have half of a character in them; use text of UTF-8", tool=name
+        ) from None
 
 
 def _is_cancelled() -> bool:
