@@ -188,6 +188,15 @@ async def test_a_body_that_is_none_is_a_bad_request_over_http_and_json(say: Spea
         assert error["message"].startswith(("the request ", "Invalid parameters: they are no SendMessageRequest"))
 
 
+@pytest.mark.parametrize("asked", ["tasks?pageSize=many", "tasks/x?historyLength=%FF", "lab/tasks?historyLength=x"])
+async def test_a_query_that_does_not_fit_is_a_bad_request_without_the_parsers_words(say: Speaker, asked: str) -> None:
+    headers = {"Authorization": f"Bearer {TOKENS['partner']}", "A2A-Version": "1.0"}
+    answer = await say.http.get(f"{say.door.url}/a2a/rest/{asked}", headers=headers)
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].endswith(("ListTasksRequest of A2A 1.0", "GetTaskRequest of A2A 1.0"))
+
+
 async def test_what_did_not_fit_is_in_the_log(say: Speaker, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "workbench")
 

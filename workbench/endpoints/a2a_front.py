@@ -10,10 +10,11 @@ Source: ENDPOINTS 2.1 and 5 (13). Knows nothing of runs.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from a2a.compat.v0_3.conversions import to_compat_task
-from a2a.types.a2a_pb2 import SendMessageRequest, Task, TaskPushNotificationConfig
+from a2a.types.a2a_pb2 import GetTaskRequest, ListTasksRequest, SendMessageRequest, Task, TaskPushNotificationConfig
 from a2a.utils.error_handlers import build_rest_error_payload
 from a2a.utils.errors import InvalidRequestError
 from google.protobuf.json_format import ParseDict
@@ -30,6 +31,7 @@ __all__ = ["Front"]
 
 STREAMED = ("message/stream", "tasks/resubscribe")
 WAITING = "input-required"
+TASKS, TASK = "/tasks", re.compile(r"/tasks/[^/:]+$")
 SENT = {
     "/message:send": SendMessageRequest,
     "/message:stream": SendMessageRequest,
@@ -48,20 +50,32 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        raw = await Request(scope, receive).body()
-        if scope["path"] == self._path:
-            return await self._called(scope, receive, send, raw)
-        model = next((SENT[end] for end in SENT if scope["path"].endswith(end)), None)
-        if model is not None and scope["path"].startswith(self._rest):
-            try:
+        if scope["path"] == self._path and scope["method"] == "POST":
+            return await self._called(scope, receive, send)
+        if scope["path"].startswith(self._rest):
+            return await self._asked(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+    async def _asked(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A request of HTTP+JSON."""
+        request, path = Request(scope, receive), scope["path"]
+        raw = await request.body()
+        try:
+            if scope["method"] == "GET" and path.endswith(TASKS):
+                fitting(request.query_params, ListTasksRequest)
+            elif scope["method"] == "GET" and TASK.search(path):
+                fitting(request.query_params, GetTaskRequest)
+            elif scope["method"] == "POST" and (model := _sent(path)) is not None:
                 fitting(parsed(raw), model)
-            except Refused as refused:
-                return await _told(refused)(scope, receive, send)
+        except Refused as refused:
+            return await _told(refused)(scope, receive, send)
         return await self._app(scope, replayed(raw, receive), send)
 
-    async def _called(self, scope: Scope, receive: Receive, send: Send, raw: bytes) -> None:
+    async def _called(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A request of JSON-RPC."""
+        raw = await Request(scope, receive).body()
         try:
             body = rpc(parsed(raw))
         except Refused as refused:
@@ -116,6 +130,10 @@ def _marked(line: bytes) -> bytes:
 def _as_of_old(task: dict[str, Any]) -> dict[str, Any]:
     made: Task = ParseDict(task, Task())
     return to_compat_task(made).model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _sent(path: str) -> Any:
+    return next((SENT[end] for end in SENT if path.endswith(end)), None)
 
 
 def _told(refused: Refused) -> JSONResponse:

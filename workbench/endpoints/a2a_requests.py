@@ -20,8 +20,10 @@ import a2a.server.routes  # noqa: F401 (before the adapter, which it imports in 
 from a2a.compat.v0_3 import conversions
 from a2a.compat.v0_3.jsonrpc_adapter import JSONRPC03Adapter
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
+from a2a.utils.proto_utils import parse_params
 from google.protobuf.json_format import ParseDict
 from pydantic import ValidationError
+from starlette.datastructures import QueryParams
 
 from workbench.plain import is_deeper
 
@@ -102,9 +104,12 @@ def rpc(body: Any) -> dict[str, Any]:
 
 
 def fitting(params: Any, model: Any) -> None:
-    """Whether parameters fit a message of 1.0. Raises: Refused."""
+    """Whether parameters, or those of a query, fit a message of 1.0. Raises: Refused."""
     try:
-        ParseDict(params, model(), ignore_unknown_fields=True)
+        if isinstance(params, QueryParams):
+            parse_params(params, model())
+        else:
+            ParseDict(params, model(), ignore_unknown_fields=True)
     except Exception as error:  # a library's own and many of Python's, by what a stranger sent
         _misfit(f"they are no {model.DESCRIPTOR.name} of A2A 1.0", error)
 
