@@ -81,11 +81,25 @@ def test_a_name_that_no_caller_can_have_gets_no_token(name: str, capsys: pytest.
     assert err.startswith("workbench: a caller of mcp is named by letters, digits, _ . and -")
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("desk_2", "WORKBENCH_MCP_CALLERS_DESK_2, or mcp={'desk_2': token}"),
+        ("my-desk", "mcp={'my-desk': token}"),
+        ("Desk", "mcp={'Desk': token}"),
+    ],
+)
+def test_a_variable_is_named_where_one_can_be_set(name: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["token", "new", name]) == 0
+
+    assert capsys.readouterr().out.splitlines()[1] == f"for who publishes: {says}"
+
+
 async def test_a_new_token_lets_its_caller_in(capsys: pytest.CaptureFixture[str]) -> None:
     assert await asyncio.to_thread(main, ["token", "new", "my-desk.2", "--channel", "wire", "--json"]) == 0
 
     made = json.loads(capsys.readouterr().out)
-    assert (made["name"], made["variable"]) == ("my-desk.2", "WORKBENCH_WIRE_CALLERS_MY-DESK.2")
+    assert (made["name"], made["variable"]) == ("my-desk.2", None)
     async with Workbench.open(":memory:") as bench:
         door = await bench.publish(wire={made["name"]: made["token"]})
         await (await connect(door.url, made["token"])).close()

@@ -47,12 +47,13 @@ def add_verbs(add: Callable[[str, Verb, str], argparse.ArgumentParser]) -> None:
 async def _token(options: argparse.Namespace) -> int:
     caller = checked_name(options.channel, options.name)
     token, name = new_token(), variable(options.channel, caller)
+    can_be_set = name.isidentifier() and caller == caller.lower()  # by a shell, and read as this caller
     if options.json:
-        lines = [json.dumps({"name": caller, "token": token, "variable": name})]
+        lines = [json.dumps({"name": caller, "token": token, "variable": name if can_be_set else None})]
     else:
         lines = [
             token,
-            f"for who publishes: {name}, or {options.channel}={{{caller!r}: token}}",
+            f"for who publishes: {f'{name}, or ' if can_be_set else ''}{options.channel}={{{caller!r}: token}}",
             "for who calls: WORKBENCH_TOKEN; it is shown this once",
         ]
     sys.stdout.write("\n".join([*lines, ""]))

@@ -80,6 +80,13 @@ async def test_an_agent_uses_the_tools_of_a_server(bench: Workbench, tools: McpT
     assert "which may or may not have happened" in results[4]
 
 
+async def test_two_who_ask_for_one_server_at_once_have_one_connection() -> None:
+    first, second = await asyncio.gather(mcp_tools(command=COMMAND), mcp_tools(command=COMMAND))
+
+    assert first is second
+    await first.close()
+
+
 async def test_a_question_of_the_server_waits_in_the_inbox(bench: Workbench, tools: McpTools) -> None:
     clerk, heard = agent(tools, models.call("greet"), models.call("greet"))
     run = bench.run(clerk, "Greet twice")

@@ -67,7 +67,8 @@ async def mcp_tools(
     timeout = seconds("timeout", timeout)
     home = Home.of_running()
     known = _open.get((home, place.identity))
-    tools = known or McpTools(Connection(place, timeout))
+    tools = McpTools(Connection(place, timeout)) if known is None else known  # one that has none yet is empty
+    _open[home, place.identity] = tools
     tools.connection.timeout = timeout
     try:
         await tools._take(rules)
@@ -75,7 +76,6 @@ async def mcp_tools(
         if known is None:
             await tools.close()
         raise
-    _open[home, place.identity] = tools
     return tools
 
 
