@@ -10,7 +10,8 @@ import pytest
 from jobs import ask, running
 from places import Place, until
 
-from workbench.errors import BadInput, ProcessEnded
+from workbench import Retry
+from workbench.errors import BadInput, ProcessEnded, StepFailed
 
 
 async def test_functions_without_a_key_are_called_without_one(place: Place) -> None:
@@ -130,6 +131,65 @@ async def test_stop_iteration_in_a_plain_function_is_an_error_that_says_so(place
         return await ctx.step("next", lambda: next(iter(())))
 
     assert (await ask(place, handler)).startswith("StepMisuse: step 'next' raised StopIteration")
+
+
+class Outside(BaseException):
+    """What a library of tests fails with."""
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), Outside("no")], ids=repr)
+@pytest.mark.parametrize("on_loop", [True, False], ids=["on the loop", "in a thread"])
+@pytest.mark.parametrize("retry", [None, Retry(times=2, backoff=0.0)], ids=["once", "twice"])
+async def test_what_ends_a_kernel_elsewhere_fails_its_step_alone(
+    place: Place, error: BaseException, on_loop: bool, retry: Retry | None
+) -> None:
+    tries = []
+
+    def plain() -> None:
+        tries.append(1)
+        raise error
+
+    async def asynchronous() -> None:
+        plain()
+
+    async def one(ctx, name):
+        async with ctx.branch(name):
+            return await ctx.step("leave", asynchronous if on_loop else plain, retry=retry)
+
+    async def handler(ctx, message):
+        found = await asyncio.gather(one(ctx, "left"), one(ctx, "right"), return_exceptions=True)
+        assert all(type(each) is StepFailed for each in found)
+        return [[each.type, each.fields["message"], each.retryable] for each in found]
+
+    assert await ask(place, handler) == [[type(error).__name__, str(error), True]] * 2
+    assert len(tries) == (2 if retry is None else 4)
+
+
+async def test_an_interrupt_in_a_thread_is_an_error_that_says_so(place: Place) -> None:
+    def plain() -> None:
+        raise KeyboardInterrupt
+
+    async def one(ctx):
+        async with ctx.branch("side"):
+            await ctx.step("leave", plain)
+
+    async def handler(ctx, message):
+        await asyncio.create_task(one(ctx))
+
+    assert (await ask(place, handler)).startswith("StepMisuse: step 'leave' raised KeyboardInterrupt")
+
+
+async def test_a_group_with_a_cancellation_in_it_is_no_failure_of_its_step(place: Place) -> None:
+    async def asynchronous() -> None:
+        raise BaseExceptionGroup("both", [ValueError("no"), asyncio.CancelledError()])
+
+    async def handler(ctx, message):
+        try:
+            await ctx.step("leave", asynchronous, retry=Retry(times=2, backoff=0.0))
+        except BaseExceptionGroup as group:
+            return [type(each).__name__ for each in group.exceptions]
+
+    assert await ask(place, handler) == ["ValueError", "CancelledError"]
 
 
 async def test_a_step_needs_a_function_and_a_name(place: Place) -> None:

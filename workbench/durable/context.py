@@ -17,7 +17,7 @@ from workbench.durable.functions import call_with_key
 from workbench.durable.keys import escape
 from workbench.durable.listening import Listening
 from workbench.durable.requests import Request
-from workbench.durable.results import declared_by, failed, recorded
+from workbench.durable.results import declared_by, failed, is_failure, recorded
 from workbench.durable.retries import Try, in_time, try_again
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
 from workbench.durable.threads import Threads
@@ -67,7 +67,8 @@ class DurableContext(Listening[M, S]):
         `fn` gets the idempotency key; plain functions run in a thread, coroutines on the loop. The value is always
         the one decoded from the journal, restored to `returns` (by default the annotation of `fn`). With `retry`, the
         journal counts the tries that failed, and the last failure, or a fatal one, is recorded and raised by replay;
-        without, an exception propagates and is not recorded. `timeout` is in seconds, for each try.
+        without, an exception propagates and is not recorded (SystemExit and its like as StepFailed).
+        `timeout` is in seconds, for each try.
 
         Raises: StepMisuse outside a message, in a thread or in a task without a branch, Drift, NotPlain for a result
         that cannot be stored, TimeoutError; with `retry`, StepFailed in place of the last two.
@@ -117,6 +118,10 @@ class DurableContext(Listening[M, S]):
             failure = error if isinstance(error, StepFailed) else failed(address.name, error, retryable=False)
             await activation.put(ledger, self._record(address, encode(failure.fields), began, kind="failure"))
             raise failure from error.__cause__
+        except BaseException as error:
+            if isinstance(error, Exception) or not is_failure(error):
+                raise
+            raise failed(address.name, error, retryable=True) from error
         finally:
             if task is branch.task:
                 branch.running, branch.inside = outer

@@ -105,7 +105,7 @@ def call_with_key(
     if face.is_async:
         called: Awaitable[Any] = function(*args)
         return called
-    return _through_a_thread(_submitted(function, args, name, pool, entered))
+    return _through_a_thread(_submitted(partial(_uninterrupted, function, name), args, name, pool, entered))
 
 
 async def _through_a_thread(thread: Future[Any]) -> Any:
@@ -146,15 +146,19 @@ def _submitted(
     return future
 
 
+def _uninterrupted(function: Callable[..., Any], name: str, *args: Any) -> Any:
+    """Call a plain function in its thread, where no person interrupts it: what says so there would end the loop."""
+    try:
+        return function(*args)
+    except KeyboardInterrupt as error:
+        raise _cannot_cross(name, error) from error
+
+
 def _guarded(function: Callable[..., Any], args: tuple[Any, ...], name: str) -> Any:
     try:
         return function(*args)
     except (StopIteration, GeneratorExit) as error:
-        kind = type(error).__name__
-        raise StepMisuse(
-            f"step {name!r} raised {kind}, which cannot cross an await; use next(iterator, default) or catch it inside",
-            name=name,
-        ) from error
+        raise _cannot_cross(name, error) from error
     except RuntimeError as error:
         if "no running event loop" not in str(error):
             raise
@@ -162,3 +166,9 @@ def _guarded(function: Callable[..., Any], args: tuple[Any, ...], name: str) -> 
             f"step {name!r} needs the event loop, and a plain function runs in a thread; write it as async def",
             name=name,
         ) from error
+
+
+def _cannot_cross(name: str, error: BaseException) -> StepMisuse:
+    kind = type(error).__name__
+    way = "catch it inside" if kind == "KeyboardInterrupt" else "use next(iterator, default) or catch it inside"
+    return StepMisuse(f"step {name!r} raised {kind}, which cannot cross an await; {way}", name=name)

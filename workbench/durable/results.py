@@ -1,6 +1,7 @@
 """Results: what a step came to, as the journal keeps it and the caller hears it.
 
 - A value is restored to the type that its function declares.
+- Whatever a function raises is the failure of its step, such as SystemExit; an end that others asked for is none.
 - A failure is kept as words (type, message, traceback), never as an object: what cannot be read again helps nobody.
 
 Source: DESIGN 2, CASES 38.
@@ -8,11 +9,12 @@ Source: DESIGN 2, CASES 38.
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 import typing
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import StepFailed
+from workbench.errors import Signal, StepFailed
 from workbench.plain import PLAIN, Shape, decode, shape_of
 from workbench.words import LONGEST, as_text, words_of
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from workbench.store.journal import StepRecord
 
-__all__ = ["declared_by", "failed", "recorded"]
+__all__ = ["declared_by", "failed", "is_failure", "recorded"]
 
 _READ: dict[int, tuple[object, object, Shape]] = {}
 """The shapes of functions whose annotations are texts, by their code and its names: reading costs more than the step.
@@ -30,6 +32,9 @@ By identity, and each keeps what it is known by, so an identity is never used tw
 """
 
 MOST_READ = 4096
+
+_ENDS = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, Signal)
+"""What ends whoever awaits a step: a cancellation, a person at the keyboard, a signal of the workbench."""
 
 
 def declared_by(fn: Callable[..., Any]) -> Shape:
@@ -59,6 +64,13 @@ async def recorded(record: StepRecord, shape: Shape) -> Any:
     if record.kind == "failure":
         raise _failure_of(record.name, decode(record.payload))
     return shape.decode(record.payload)
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether what a function raised is the failure of its step, and no end that others asked for."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(_ENDS)[0] is None
+    return not isinstance(error, _ENDS)
 
 
 def failed(name: str, error: BaseException, *, retryable: bool) -> StepFailed:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from workbench.durable.results import failed
+from workbench.durable.results import failed, is_failure
 from workbench.errors import BadInput, NotPlain, StepMisuse, WorkbenchError
 from workbench.plain import decode, encode
 from workbench.words import kind_and_words
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Retry", "Try", "in_time", "try_again"]
 
 T = TypeVar("T")
-Fatal: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
+Fatal: TypeAlias = type[BaseException] | tuple[type[BaseException], ...] | Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class Retry:
                 raise BadInput(f"Retry needs a number from {least} for {name}, found {name}={value!r}")
         types = self.fatal if isinstance(self.fatal, tuple) else (self.fatal,)
         says = callable(self.fatal) and not isinstance(self.fatal, type)
-        if not says and not all(isinstance(one, type) and issubclass(one, Exception) for one in types):
+        if not says and not all(isinstance(one, type) and issubclass(one, BaseException) for one in types):
             raise BadInput(
                 f"Retry names what is fatal by types of exceptions or by a function, found fatal={self.fatal!r}"
             )
 
-    def wait_after(self, number: int, error: Exception | None = None) -> float:
+    def wait_after(self, number: int, error: BaseException | None = None) -> float:
         """Seconds between the try `number`, from 1, which failed with `error`, and the next one."""
         asked = getattr(error, "retry_after", None)
         least = float(asked) if isinstance(asked, (int, float)) and asked > 0 else 0.0
@@ -74,7 +74,7 @@ class Retry:
         except OverflowError:
             return float(self.longest)
 
-    def is_fatal(self, error: Exception) -> bool:
+    def is_fatal(self, error: BaseException) -> bool:
         """Whether another try cannot mend this."""
         if isinstance(error, (StepMisuse, NotPlain)) or getattr(error, "retryable", None) is False:
             return True
@@ -126,7 +126,9 @@ async def try_again(
     while True:
         try:
             return await attempt()
-        except Exception as error:
+        except BaseException as error:
+            if not is_failure(error):
+                raise
             number += 1
             fatal = retry.is_fatal(error)
             if fatal or number >= retry.times:
@@ -137,7 +139,7 @@ async def try_again(
         await clock.sleep_until(last.next_at)
 
 
-def _fields_of(error: Exception) -> dict[str, Any]:
+def _fields_of(error: BaseException) -> dict[str, Any]:
     fields = error.fields if isinstance(error, WorkbenchError) else {}
     try:
         encode(fields)
