@@ -29,6 +29,7 @@ __all__ = [
     "predicate",
     "seconds",
     "several",
+    "shown",
     "whole",
 ]
 
@@ -46,7 +47,7 @@ NAME = 1024
 def named(what: str, name: object, most: int = NAME) -> str:
     """The name itself, which is text of at least one character and at most `most` bytes. Raises: BadInput."""
     if not isinstance(name, str) or not name:
-        raise BadInput(f"{what} is a text of at least one character, found {name!r}; give it a name", found=name)
+        raise BadInput(f"{what} is a text of at least one character, found {shown(name)}; give it a name", found=name)
     try:
         size = len(name.encode())
     except UnicodeEncodeError as error:
@@ -63,7 +64,7 @@ def named(what: str, name: object, most: int = NAME) -> str:
 def seconds(what: str, value: object, least: float = 0.0, most: float = LONGEST) -> float:
     """The number of seconds itself. Raises: BadInput for what is none, less than `least` or more than `most`."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise BadInput(f"{what} is a number of seconds, at least {least:g}{_until(value, most)}, found {value!r}")
+        raise BadInput(f"{what} is a number of seconds, at least {least:g}{_until(value, most)}, found {shown(value)}")
     return float(value)
 
 
@@ -75,7 +76,7 @@ def duration(what: str, value: object) -> float | None:
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= LONGEST:
         raise BadInput(
             f"{what} is a number of seconds above 0{_until(given, LONGEST)}, a timedelta, or None to keep for ever, "
-            f"found {value!r}"
+            f"found {shown(value)}"
         )
     return float(given)
 
@@ -83,7 +84,7 @@ def duration(what: str, value: object) -> float | None:
 def whole(what: str, value: object, least: int, most: int = MOST) -> int:
     """The whole number itself. Raises: BadInput for what is none, less than `least` or more than `most`."""
     if type(value) is not int or not least <= value <= most:
-        raise BadInput(f"{what} is a whole number from {least}{_until(value, most)}, found {value!r}")
+        raise BadInput(f"{what} is a whole number from {least}{_until(value, most)}, found {shown(value)}")
     return value
 
 
@@ -111,14 +112,22 @@ def bearer(token: object, giver: str) -> str:
 def predicate(given: object, of: str = "state") -> None:
     """Raises: BadInput for what is no function, which `until` is given one of."""
     if not callable(given):
-        raise BadInput(f"until takes a function of the {of} that says whether it is reached, found {given!r:.80}")
+        raise BadInput(f"until takes a function of the {of} that says whether it is reached, found {shown(given):.80}")
 
 
 def several(what: str, given: object, example: str) -> Iterable[Any]:
     """The things themselves, one after another. Raises: BadInput for what is none of several, as a text is not."""
     if isinstance(given, (str, bytes, dict)) or not hasattr(given, "__iter__"):
-        raise BadInput(f"{what} are given as a list, such as {example}, found {given!r:.80}")
+        raise BadInput(f"{what} are given as a list, such as {example}, found {shown(given):.80}")
     return given
+
+
+def shown(value: object) -> str:
+    """What a value looks like, or of which kind it is where that cannot be shown."""
+    try:
+        return repr(value)
+    except Exception as error:  # such as a whole number of more digits than Python writes
+        return f"a {type(value).__qualname__} that cannot be shown ({type(error).__qualname__})"
 
 
 def _until(value: object, most: float) -> str:

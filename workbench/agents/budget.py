@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.errors import BadInput
 from workbench.given import seconds as checked_seconds
-from workbench.given import whole
+from workbench.given import shown, whole
 
 __all__ = ["UNITS", "Amounts", "Budget", "count_of", "in_dollars", "name_of", "told"]
 
@@ -106,12 +106,12 @@ def _microdollars(dollars: object) -> int:
     try:
         if isinstance(dollars, bool) or not isinstance(dollars, (Decimal, str, int, float)):
             raise InvalidOperation
-        exact = Decimal(str(dollars)) * MILLION
+        exact = Decimal(dollars if type(dollars) is int else str(dollars)) * MILLION
         if not exact.is_finite() or exact != exact.to_integral_value():
             raise InvalidOperation
     except InvalidOperation as error:
         raise BadInput(
-            f'dollars of a budget are money of at most 6 decimals, found {dollars!r}; write e.g. dollars="0.50"'
+            f'dollars of a budget are money of at most 6 decimals, found {shown(dollars)}; write e.g. dollars="0.50"'
         ) from error
     return whole("dollars of a budget, in micro-dollars,", int(exact), 0)
 

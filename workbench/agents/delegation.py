@@ -29,6 +29,7 @@ from workbench.errors import (
     StoreError,
     WorkbenchError,
 )
+from workbench.given import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -169,7 +170,7 @@ class Delegation:
         All of them come to their end, whatever becomes of the others. Raises: as `ask`, the first in order.
         """
         if type(at_once) is not int or at_once < 1:
-            raise BadInput(f"at_once is how many are asked at a time, a whole number from 1, found {at_once!r}")
+            raise BadInput(f"at_once is how many are asked at a time, a whole number from 1, found {shown(at_once)}")
         room = asyncio.Semaphore(at_once)
 
         async def one(place: int, message: str) -> tuple[Any, WorkbenchError | None]:

@@ -28,7 +28,7 @@ from workbench.durable.answers import hear
 from workbench.durable.definition import DurableDefinition
 from workbench.durable.keys import escape
 from workbench.errors import BadInput, CallConflict, Signal
-from workbench.given import named, several, whole
+from workbench.given import named, several, shown, whole
 from workbench.plain import decode, digest, encode
 from workbench.process.calls import Call
 from workbench.words import words_of
@@ -233,7 +233,7 @@ def _scored(name: str, function: Score, result: Result) -> Callable[[], Any]:
     def judged(value: Any) -> dict[str, Any]:
         if value is None or (isinstance(value, (bool, int, float)) and _is_number(value)):
             return {"value": value, "error": None}
-        return _unscored(f"score {name} gave {_shown(value):.60}, which is no number and no truth value")
+        return _unscored(f"score {name} gave {shown(value):.60}, which is no number and no truth value")
 
     def failed(error: BaseException) -> dict[str, Any]:
         if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, Signal)):  # not about this score
@@ -272,14 +272,6 @@ def _is_number(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
-
-
-def _shown(value: Any) -> str:
-    """What a value looks like, or which kind it is where it cannot be shown."""
-    try:
-        return repr(value)
-    except Exception as error:
-        return f"a {type(value).__qualname__} that cannot be shown ({type(error).__qualname__})"
 
 
 class _Case:

@@ -17,6 +17,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workbench.errors import BadInput
+from workbench.given import shown
 from workbench.models.messages import (
     ToolResult,
     calls_of,
@@ -77,7 +78,7 @@ class History:
     def __post_init__(self) -> None:
         for name, value in (("runs", self.runs), ("tokens", self.tokens)):
             if value is not None and (type(value) is not int or value < 1):
-                raise BadInput(f"{name} of a history is a whole number from 1, or None for all, found {value!r}")
+                raise BadInput(f"{name} of a history is a whole number from 1, or None for all, found {shown(value)}")
         if self.summarise and self.runs is None and self.tokens is None:
             raise BadInput("a history that is summarised needs a bound; give runs=… or tokens=…")
         if type(self.summarise) not in (bool, str):

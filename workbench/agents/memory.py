@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.context import Principal, principal_or_none
 from workbench.errors import BadInput, NoCode
-from workbench.given import named, several
+from workbench.given import named, several, whole
 from workbench.plain import digest, encode
 from workbench.store.notes import Note, words_of
 from workbench.table import Table
@@ -155,8 +155,7 @@ def _check(query: object, tag: object, limit: object) -> None:
     for name, value in (("a query", query), ("a tag", tag)):
         if value is not None and type(value) is not str:
             raise BadInput(f"{name} is a text, or None for any, found {value!r}")
-    if type(limit) is not int or limit < 1:
-        raise BadInput(f"limit is a whole number from 1, found {limit!r}")
+    whole("limit", limit, 1)
 
 
 def _row(note: Note) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from workbench.durable.retries import Try, in_time, try_again
 from workbench.durable.steps import Address, Branch, Ledger, current_branch
 from workbench.durable.threads import Threads
 from workbench.errors import BadInput, Disposed, Drift, NotPlain, StepFailed, StepMisuse
-from workbench.given import LONGEST, NAME
+from workbench.given import LONGEST, NAME, shown
 from workbench.given import seconds as checked_seconds
 from workbench.loop import Home
 from workbench.plain import PLAIN, Shape, decode, encode, shape_of
@@ -398,4 +398,4 @@ class DurableContext(Listening[M, S]):
 
 def _must_be_seconds(name: str, given: object) -> None:
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not -LONGEST <= given <= LONGEST:
-        raise BadInput(f"sleep {name!r} needs a number of seconds, found {given!r}")
+        raise BadInput(f"sleep {name!r} needs a number of seconds, found {shown(given)}")

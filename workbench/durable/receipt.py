@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ProcessEnded
+from workbench.given import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -56,6 +57,8 @@ class Receipt:
 
         Raises: BadInput on the kernel's own thread, TimeoutError.
         """
+        if timeout is not None:
+            seconds("timeout", timeout)
         if self._home.here:
             raise BadInput("a receipt cannot be waited for on the kernel's thread; write: await receipt")
         return asyncio.run_coroutine_threadsafe(_outcome(self), self._home.loop).result(timeout)

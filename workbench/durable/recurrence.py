@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 
 from workbench.errors import BadInput
-from workbench.given import LONGEST
+from workbench.given import LONGEST, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,9 @@ class Recurrence:
             when = when.total_seconds()
         if isinstance(when, (int, float)) and not isinstance(when, bool):
             if not SHORTEST <= when <= LONGEST:
-                raise BadInput(f"what comes again needs from {SHORTEST:g} to {LONGEST:g} s in between, found {when!r}")
+                raise BadInput(
+                    f"what comes again needs from {SHORTEST:g} to {LONGEST:g} s in between, found {shown(when)}"
+                )
             return cls(float(when), _zone(zone).key)
         if not isinstance(when, str):
             raise BadInput(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import AlreadyDecided, BadInput, NoSuchApproval
 from workbench.events import Changes
-from workbench.given import named
+from workbench.given import LONGEST, named
 from workbench.plain import decode, encode
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ class Request:
     def expires_at(self) -> float | None:
         """When it expires if nobody decides, in UTC seconds; None when it waits for as long as it takes."""
         when = self.body.get("expires_at")
-        return float(when) if isinstance(when, int | float) and not isinstance(when, bool) else None
+        is_number = isinstance(when, int | float) and not isinstance(when, bool)
+        return float(when) if is_number and -LONGEST <= when <= LONGEST else None
 
     def to_plain(self) -> dict[str, Any]:
         """The request as plain data."""

@@ -14,13 +14,13 @@ Source: PROCESSES B.4, CASES 38, 39. Knows nothing of how a function is called.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from workbench.durable.results import failed, is_failure
 from workbench.errors import BadInput, NotPlain, StepMisuse, WorkbenchError
+from workbench.given import LONGEST, MOST, shown
 from workbench.plain import decode, encode
 from workbench.words import kind_and_words
 
@@ -52,12 +52,12 @@ class Retry:
     fatal: Fatal = ()
 
     def __post_init__(self) -> None:
-        if type(self.times) is not int or self.times < 1:
-            raise BadInput(f"Retry tries a step a whole number of times from 1, found times={self.times!r}")
+        if type(self.times) is not int or not 1 <= self.times <= MOST:
+            raise BadInput(f"Retry tries a step a whole number of times from 1, found times={shown(self.times)}")
         for name, least in (("backoff", 0), ("factor", 1), ("longest", 0)):
             value = getattr(self, name)
-            if type(value) not in (int, float) or not math.isfinite(value) or value < least:
-                raise BadInput(f"Retry needs a number from {least} for {name}, found {name}={value!r}")
+            if type(value) not in (int, float) or not least <= value <= LONGEST:
+                raise BadInput(f"Retry needs a number from {least} for {name}, found {name}={shown(value)}")
         types = self.fatal if isinstance(self.fatal, tuple) else (self.fatal,)
         says = callable(self.fatal) and not isinstance(self.fatal, type)
         if not says and not all(isinstance(one, type) and issubclass(one, BaseException) for one in types):
@@ -68,7 +68,7 @@ class Retry:
     def wait_after(self, number: int, error: BaseException | None = None) -> float:
         """Seconds between the try `number`, from 1, which failed with `error`, and the next one."""
         asked = getattr(error, "retry_after", None)
-        least = float(asked) if isinstance(asked, (int, float)) and asked > 0 else 0.0
+        least = asked if isinstance(asked, (int, float)) and asked > 0 else 0.0
         try:
             return float(min(self.longest, max(least, self.backoff * self.factor ** (number - 1))))
         except OverflowError:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.durable.copies import export_key, import_key
 from workbench.durable.journal_table import key_of
 from workbench.errors import BadInput, OwnedElsewhere
-from workbench.given import LONGEST
+from workbench.given import LONGEST, shown
 from workbench.plain import decode
 from workbench.table import Table
 
@@ -208,7 +208,7 @@ def instant(value: object, name: str) -> float:
         return value.timestamp()
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -LONGEST <= value <= LONGEST:
         raise BadInput(
-            f"{name} is an instant in UTC seconds or a datetime with a time zone, found {value!r}; "
+            f"{name} is an instant in UTC seconds or a datetime with a time zone, found {shown(value)}; "
             "write datetime.now(UTC) - timedelta(days=…)"
         )
     return float(value)

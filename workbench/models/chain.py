@@ -89,7 +89,7 @@ def _all_failed(names: list[str], failures: list[ModelFailed]) -> ModelFailed:
     """One failure for all: as retryable as any, to be asked again when the first of them allows it."""
     hopeful = [each.fields for each in failures if each.fields.get("retryable")]
     last = hopeful[-1] if hopeful else failures[-1].fields
-    waits = [float(wait) for each in hopeful if isinstance(wait := each.get("retry_after"), (int, float))]
+    waits = [wait for each in hopeful if isinstance(wait := each.get("retry_after"), (int, float))]
     told = "; ".join(f"{name}: {failure}" for name, failure in zip(names, failures, strict=True))
     return failed(
         f"none of {len(names)} models answered ({told})",

@@ -10,13 +10,12 @@ Source: PROCESSES 1.1, RECIPES "Processes and the API".
 from __future__ import annotations
 
 import inspect
-import math
 import typing
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, overload
 
 from workbench.errors import BadInput
-from workbench.given import named
+from workbench.given import LONGEST, named, shown
 from workbench.plain import PLAIN, Shape, shape_of
 from workbench.process.supervision import Policy
 
@@ -50,9 +49,9 @@ class Definition:
                 f"{body!r} is no process body; write an async generator function: async def …(ctx, …) with a yield"
             )
         if mailbox is not None and (type(mailbox) is not int or mailbox < 0):
-            raise BadInput(f"mailbox is a whole number from 0, or None for no bound, found {mailbox!r}")
-        if evict is not None and not (type(evict) in (int, float) and 0 <= evict < math.inf):
-            raise BadInput(f"evict is a number of seconds from 0, or None for never, found {evict!r}")
+            raise BadInput(f"mailbox is a whole number from 0, or None for no bound, found {shown(mailbox)}")
+        if evict is not None and not (type(evict) in (int, float) and 0 <= evict <= LONGEST):
+            raise BadInput(f"evict is a number of seconds from 0, or None for never, found {shown(evict)}")
         self.policy = Policy(restart, max_restarts, window, backoff)
         self.body = body
         self.name = body.__name__ if name is None else named("a definition", name)

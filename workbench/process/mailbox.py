@@ -15,6 +15,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from workbench.errors import BadInput
+from workbench.given import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ class Mailbox(Generic[M]):
 
     def __init__(self, bound: int | None = None, dropped: Callable[[M], None] | None = None) -> None:
         if bound is not None and (type(bound) is not int or bound < 0):
-            raise BadInput(f"a mailbox bound is a whole number from 0, or None, found {bound!r}")
+            raise BadInput(f"a mailbox bound is a whole number from 0, or None, found {shown(bound)}")
         self.bound = bound
         self._dropped = dropped
         self._messages: deque[M] = NOTHING

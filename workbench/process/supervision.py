@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.errors import BadInput
-from workbench.given import LONGEST
+from workbench.given import LONGEST, shown
 
 if TYPE_CHECKING:
     from workbench.clock import Clock
@@ -41,11 +41,13 @@ class Policy:
         if self.restart not in RESTARTS:
             raise BadInput(f"restart is one of {RESTARTS}, found {self.restart!r}")
         if self.most is not None and (type(self.most) is not int or self.most < 0):
-            raise BadInput(f"max_restarts is a whole number from 0, or None for no bound, found {self.most!r}")
+            raise BadInput(f"max_restarts is a whole number from 0, or None for no bound, found {shown(self.most)}")
         if self.window is not None and not (_is_number(self.window) and self.window > 0):
-            raise BadInput(f"window is a number of seconds above 0, or None for the whole life, found {self.window!r}")
+            raise BadInput(
+                f"window is a number of seconds above 0, or None for the whole life, found {shown(self.window)}"
+            )
         if not (_is_number(self.backoff) and self.backoff >= 0):
-            raise BadInput(f"backoff is a number of seconds from 0, found {self.backoff!r}")
+            raise BadInput(f"backoff is a number of seconds from 0, found {shown(self.backoff)}")
 
     def wait_before(self, number: int) -> float:
         """The seconds before the `number`th restart that counts."""

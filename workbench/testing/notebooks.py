@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from nbformat import NotebookNode
 
 from workbench.errors import ClickRefused, KernelDied, NotShown, TookTooLong
+from workbench.given import seconds as checked_seconds
 from workbench.testing import cells
 from workbench.testing.cells import Failure
 from workbench.testing.kernel import FrontEnd, Kernel
@@ -72,8 +73,8 @@ class Notebook:
         self.name, self.notebook = cells.read(notebook)
         folder = Path.cwd() if isinstance(notebook, NotebookNode) else Path(notebook).parent
         self.cwd = Path(cwd) if cwd is not None else folder
-        self.timeout = timeout
-        self.patience = patience
+        self.timeout = checked_seconds("timeout", timeout)
+        self.patience = checked_seconds("patience", patience)
         self.allow_errors = allow_errors
         self._start: dict[str, Any] = {
             "env": dict(env or {}),
@@ -169,7 +170,7 @@ class Notebook:
 
         It is asked at all that the kernel publishes and twenty times a second beside, since it may be of a file.
         """
-        seconds = self.timeout if timeout is None else timeout
+        seconds = self.timeout if timeout is None else checked_seconds("timeout", timeout)
         if not (found := await self._screen.wait(condition, seconds, every=0.05)):
             raise self._too_long(what, seconds)
         return found
