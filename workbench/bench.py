@@ -149,6 +149,7 @@ class Workbench(Caretaker):
         the message at work is finished under the old; where the code is the same nothing is disturbed.
         Raises: BadInput for what is neither, or when the name is that of a process of the other kind.
         """
+        self._runtime.home.must_be_here("a definition is added")
         for thing in what:
             check(thing)
             if isinstance(thing, Definition):
@@ -179,10 +180,7 @@ class Workbench(Caretaker):
         an agent that is not here.
         """
         self._check_open()
-        if not self._runtime.home.here:
-            raise BadInput(
-                "a run is started on the loop of its bench; from a thread, hop there: loop.call_soon_threadsafe"
-            )
+        self._runtime.home.must_be_here("a run is started")
         return self.runs.start(
             self._agent(agent),
             request,
@@ -225,6 +223,7 @@ class Workbench(Caretaker):
         is neither run nor scored again. Raises: BadInput, NotPlain, NoCode, CallConflict when the id is another one.
         """
         self._check_open()
+        self._runtime.home.must_be_here("an evaluation is begun")
         return begin_evaluation(
             self._runtime, self.runs, self._agent(agent), cases, score, repeats=repeats, at_once=at_once, id=id
         )
@@ -345,6 +344,7 @@ class Workbench(Caretaker):
     def spawn(self, definition: Definition, /, **args: Any) -> Handle:
         """Start a process in memory; it ends with the body it is spawned in, else with the bench. Raises: BadInput."""
         self._check_open()
+        self._runtime.home.must_be_here("a process is spawned")
         if not isinstance(definition, Definition):
             raise BadInput(f"bench.spawn needs a process definition, found {definition!r}; decorate one with @process")
         return spawn_for(current_owner.get() or self._directory.owner, definition, args)

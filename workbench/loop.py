@@ -56,7 +56,13 @@ class Home:
             raise BadInput(f"{what} on the loop of its bench; from a thread, hop there: loop.call_soon_threadsafe(…)")
 
     def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
-        """Run `work` as a task that is kept until it ends; a failure that nobody awaits is logged with its name."""
+        """Run `work` as a task that is kept until it ends; a failure that nobody awaits is logged with its name.
+
+        Raises: BadInput in another thread.
+        """
+        if threading.get_ident() != self.thread:
+            work.close()
+            self.must_be_here(f"{name} is started")
         task = self.loop.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)

@@ -42,6 +42,7 @@ class Directory:
 
     def add(self, definition: Definition) -> None:
         """Know a definition, or replace the one of its name. Raises: BadInput when its name is of the other kind."""
+        self._runtime.home.must_be_here("a definition is added")
         self.check(definition)
         if isinstance(definition, DurableDefinition):
             self._runtime.add(definition)
@@ -61,6 +62,7 @@ class Directory:
 
     def lookup(self, given: object, args: dict[str, Any], *, take: bool) -> DurableProcess | Process:
         """The process of these arguments, got or begun. Raises: NoCode, BadInput."""
+        self._runtime.home.must_be_here("a process is looked up")
         definition = self._definition(given, "lookup")
         if isinstance(definition, DurableDefinition):
             if self._runtime.definitions.get(definition.name) is not definition:
@@ -73,6 +75,7 @@ class Directory:
 
     def evict(self, given: object, args: dict[str, Any]) -> asyncio.Task[None]:
         """End the process of these arguments, or all of a definition when there are none. Raises: NoCode, BadInput."""
+        self._runtime.home.must_be_here("a process is evicted")
         definition = self._definition(given, "evict")
         here: list[DurableProcess] | list[Process]
         if isinstance(definition, DurableDefinition):

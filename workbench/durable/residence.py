@@ -60,10 +60,12 @@ class Residence(Standing):
 
     def dispose(self) -> Awaitable[None]:
         """End the activation here; unfinished work stays in the journal, and the next activation carries on."""
+        self._runtime.home.must_be_here("a process is disposed")
         return Ended(self._runtime.home.start(self.end("disposed", ""), name=f"dispose {self.key}"))
 
     async def kill(self, by: str = "you") -> None:
         """End the activation as a crash would: nothing more is written. This bench leaves the key alone until asked."""
+        self._runtime.home.must_be_here("a process is killed")
         self._runtime.held.add(self.key)
         self.held_by = by
         await self.end("killed", by)

@@ -132,9 +132,9 @@ class Runtime:
         handle = self.handle(definition, definition.key_of(bound), bound)
         if take:
             handle.take()
-        elif self.home.here:
+        else:
             handle.start()
-        if self.home.here and handle.key in self.live:
+        if handle.key in self.live:
             self.entries.looked_up(handle, idle=definition.evict, leave=handle.leave)
         return handle
 

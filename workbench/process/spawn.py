@@ -124,7 +124,11 @@ class Process(Handle):
         return {**super().details(), "pending": self.pending}
 
     def cast(self, message: Any) -> Awaitable[int]:
-        """Post a message; a process that has ended drops it. Awaiting it gives 0: there is no journal."""
+        """Post a message; a process that has ended drops it. Awaiting it gives 0: there is no journal.
+
+        Raises: BadInput in another thread.
+        """
+        self._home.must_be_here("a message is cast")
         self._mailbox.post(message)
         return _Posted()
 
@@ -145,6 +149,7 @@ class Process(Handle):
         return future
 
     def dispose(self) -> Awaitable[None]:
+        self._home.must_be_here("a process is disposed")
         if self._status not in ENDED:
             parked = self._mailbox.parked
             self._become("disposed")

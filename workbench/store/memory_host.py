@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from workbench.errors import QueueError, StoreError
+from workbench.loop import Home
 from workbench.store.claims import Host
 from workbench.store.fencing import fenced
 from workbench.store.key import checked
@@ -99,7 +100,8 @@ class MemoryHost:
         if self._host is not None:
             raise StoreError("the store in memory is open already; close it first")
         self._now = now
-        self._loop = asyncio.get_running_loop()
+        self._home = Home.of_running()
+        self._loop = self._home.loop
         self._host = Host(uuid.uuid4().hex[:12], label, os.getpid(), now() + lease)
         self._room.hosts[self._host.id] = self._host
         self._newest_life = next(self._room.ids)
@@ -157,7 +159,8 @@ class MemoryHost:
         return self._settle(lambda: write(line))
 
     def _settle(self, write: Callable[[], T]) -> asyncio.Future[T]:
-        """Write now; the future says what came of it."""
+        """Write now; the future says what came of it. Raises: BadInput in a thread."""
+        self._home.must_be_here("a store is written")
         try:
             return self._done(write())
         except (StoreError, QueueError) as error:

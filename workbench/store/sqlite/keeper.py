@@ -15,6 +15,7 @@ import os
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from workbench.errors import BadInput, StoreError
+from workbench.loop import Home
 from workbench.store.key import checked
 from workbench.store.sqlite import (
     beginning,
@@ -138,7 +139,7 @@ class SQLiteStore:
         self._connection = connection
         self._reader = connect(self.path, timeout=PATIENCE)
         self._ledger = Ledger(connection, self.path, now, relaxed=self.durability == "process")
-        self._writer = Writer(self._ledger, loop, max(lease / 3, SHORTEST_BEAT))
+        self._writer = Writer(self._ledger, Home.of_running(), max(lease / 3, SHORTEST_BEAT))
         self._follower = Follower(self._ledger, self._writer, loop)
         self._newest_life = reading.newest_life(self._reader)
         self._open = True

@@ -19,12 +19,15 @@ import logging
 import threading
 from collections import deque
 from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workbench.errors import StoreError
 from workbench.store.sqlite.blobs import INLINE
 from workbench.store.sqlite.ledger import Busy, Ledger
 from workbench.store.sqlite.write import APPEND, COMMIT, NOTHING, STEP, Write
+
+if TYPE_CHECKING:
+    from workbench.loop import Home
 
 __all__ = ["Writer"]
 
@@ -46,10 +49,10 @@ log = logging.getLogger("workbench")
 class Writer:
     """Lands writes in the order in which they were put."""
 
-    def __init__(self, ledger: Ledger, loop: asyncio.AbstractEventLoop, pause: float) -> None:
+    def __init__(self, ledger: Ledger, home: Home, pause: float) -> None:
         self.lock = threading.Lock()
         self._ledger = ledger
-        self._loop = loop
+        self._home, self._loop = home, home.loop
         self._writes: list[Write] = []
         self._waiters: list[Waiter] = []
         self._turn_due = False
@@ -62,7 +65,8 @@ class Writer:
         self._thread.start()
 
     def put(self, write: Write) -> Waiter:
-        """Queue a write; the future is told once it is committed, or why it is not."""
+        """Queue a write; the future is told once it is committed, or why it is not. Raises: BadInput in a thread."""
+        self._home.must_be_here("a store is written")
         future = self._loop.create_future()
         if self._closed:
             _fail(future, StoreError(f"the store {self._ledger.path!r} is closed; open it again to write to it"))
