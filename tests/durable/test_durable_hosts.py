@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from counters import counter
-from places import Place, settle, until
+from places import Place, until
 
 from workbench import durable
 from workbench.errors import BadInput, CallConflict, CallRefused, NoCode, OwnedElsewhere, ProcessEnded
@@ -292,12 +292,25 @@ async def test_a_definition_that_is_not_here_is_named(place: Place) -> None:
 async def test_a_disposed_follower_stops_following(place: Place) -> None:
     _, two, _, there = await owned(place)
     reading = asyncio.ensure_future(_all(there))
-    await settle()
+    assert await there.until(lambda total: total == 1) == 1
 
     await there.dispose()
 
     assert (await asyncio.wait_for(reading, 5))[-1] == 1
     assert (there.status, dict(two._runtime.following)) == ("disposed", {})
+
+
+async def test_a_look_that_was_under_way_brings_no_disposed_follower_back(place: Place) -> None:
+    _, two, _, there = await owned(place)
+    assert await there.until(lambda total: total == 1) == 1
+    followed = list(two._runtime.following.values())  # as whoever looks has them, and awaits the store in between
+
+    await there.dispose()
+    for each in followed:
+        await each.refresh()
+
+    assert (there.status, there.states.over, there.elsewhere) == ("disposed", True, None)
+    assert dict(two._runtime.following) == {}
 
 
 async def _all(handle: Any) -> list[Any]:

@@ -161,6 +161,8 @@ class Residence(Standing):
     async def refresh(self) -> None:
         """Look at what the owner elsewhere has committed; a key that nobody owns any more comes to life here."""
         info = await self._runtime.store.key_info(self.key)
+        if self._runtime.following.get(self.key) is not self:
+            return  # it was disposed, or came to life here, meanwhile
         if info is not None and self.activation is None:
             if info.snapshot is not None:
                 self.states.publish(info.snapshot)
