@@ -77,6 +77,8 @@ export interface Approval {
   /** Why a person is asked, where somebody said. */
   message?: string;
   args: { [key: string]: Json };
+  /** Where the secret ones stand, as JSON pointers. */
+  secret?: string[];
   digest?: string;
   schema: { [key: string]: Json };
   asked_at: number;
@@ -113,6 +115,7 @@ export interface CallRow {
   approval: Approval | null;
   /** The runs that it asked. */
   children?: { id: string; agent: string; status: string }[];
+  /** Where the secret arguments stand, as JSON pointers. */
   secret?: string[];
   replayed: boolean;
   spans: Span[];

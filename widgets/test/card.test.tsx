@@ -166,6 +166,16 @@ describe("an approval card", () => {
     assert.doesNotMatch(shown.page.innerHTML, />"x"</);
   });
 
+  test("shows a secret inside an argument as dots, wherever it is", async () => {
+    const args = { login: { user: "ana", password: "hunter2" }, keys: [{ "a/b": "hunter3" }, "open"] };
+    const asked = { ...views.inbox.pending[0], args, schema: {}, secret: ["/login/password", "/keys/0/a~1b"] };
+
+    await inbox({ ...views.inbox, pending: [asked] });
+
+    assert.match(card(0).textContent ?? "", /"ana".*••••••.*••••••.*"open"/s);
+    assert.doesNotMatch(shown.page.innerHTML, /hunter/);
+  });
+
   test("moves the focus to the next card after a decision", async () => {
     await inbox();
     await shown.press("Approve", 2);

@@ -114,6 +114,17 @@ describe("the run panel", () => {
     assert.doesNotMatch(page.innerHTML, /hunter2/);
   });
 
+  test("shows a secret inside an argument as dots, in its row and below", async () => {
+    const args = { login: { user: "ana", password: "hunter2" } };
+    const secret = views.call("t1.0", "post", args, { status: "running", secret: ["/login/password"], spans: [{ began_at: views.START, ended_at: null, how: "running" }] });
+
+    const { page } = await show({ ...views.running, rows: [secret] });
+    await act(() => (page.querySelector('[data-wb-row="t1.0"] .wb-fold') as HTMLElement).click());
+
+    assert.match(page.textContent ?? "", /post login \{"user": "ana", "password": "••••••"\}/);
+    assert.doesNotMatch(page.innerHTML, /hunter2/);
+  });
+
   test("folds a long value with its size and a way to see it", async () => {
     const { page, text, press } = await show(views.failed);
     await act(() => (page.querySelector('[data-wb-row="t2.1"] .wb-fold') as HTMLElement).click());

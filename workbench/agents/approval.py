@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.agui import interrupt
 from workbench.agents.questions import INPUT_REQUIRED, TOOL_CALL
+from workbench.agents.secret_texts import DOTS, masked, secret_places
 from workbench.durable.requests import EXPIRED, PENDING, Request
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class Approval:
         return interrupt(self.view)
 
     def __repr__(self) -> str:
-        return f"<Approval {self.view['id']} {self.view['status']}: {self.view['tool']}({self.view['args']!r})>"
+        args = masked(self.view["args"], self.view["secret"], DOTS)
+        return f"<Approval {self.view['id']} {self.view['status']}: {self.view['tool']}({args!r})>"
 
 
 def _decider(view: ApprovalView) -> str | None:
@@ -106,6 +108,7 @@ def approval_view(request: Request, *, alive: bool) -> ApprovalView:
         "risk": body.get("risk", "changes"),
         "message": body.get("message", ""),
         "args": body["args"],
+        "secret": secret_places(body["schema"], body["args"]),
         "digest": body.get("digest", ""),
         "schema": body["schema"],
         "asked_at": request.asked_at,

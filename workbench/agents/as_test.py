@@ -21,7 +21,7 @@ from unittest.mock import ANY
 from workbench.agents.as_source import imports_of, source
 from workbench.agents.durable_agent import DurableAgent
 from workbench.agents.questions import INPUT_REQUIRED
-from workbench.agents.secret_texts import secret_texts, secret_texts_of_raw
+from workbench.agents.secret_texts import secret_texts, secret_texts_of_raw, texts_at
 from workbench.errors import BadInput
 from workbench.given import named, several
 from workbench.models.script import ScriptedCall
@@ -187,8 +187,7 @@ class _Secrets:
             self._texts.update(text for value in given for text in _secrets_in(schema, value))
         for row in run.view()["rows"]:
             if row["kind"] == "call":  # what was marked when it ran, whatever its tool marks now
-                marked = {"properties": {name: {"writeOnly": True} for name in row.get("secret", [])}}
-                self._texts.update(secret_texts(marked, row["args"]))
+                self._texts.update(texts_at(row["args"], row.get("secret", [])))
         for child in run.children:
             self._collect(child)
 

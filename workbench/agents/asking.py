@@ -44,7 +44,7 @@ NUDGES = {
 class _Patience(Retry):
     """The waits between tries: doubling from a second, and none before a nudge, which changes the request."""
 
-    def wait_after(self, number: int, error: Exception | None = None) -> float:
+    def wait_after(self, number: int, error: BaseException | None = None) -> float:
         return 0.0 if getattr(error, "kind", None) in NUDGES else super().wait_after(number, error)
 
 

@@ -20,7 +20,7 @@ from workbench.agents.execution import ASKS, Execution
 from workbench.agents.gate import INTENT, Gate, Permit
 from workbench.agents.inquiry import rests_at_a_question
 from workbench.agents.outcomes import error_of, outcome, told
-from workbench.agents.schema import secret_names
+from workbench.agents.secret_texts import secret_places
 from workbench.errors import BadInput
 from workbench.models.messages import ToolResult, calls_of
 from workbench.plain import decode
@@ -168,7 +168,7 @@ class ToolCalls:
             nonlocal fresh
             fresh = True
             again = tool.idempotent or tool.read_only
-            return {"tool": tool.name, "args": args, "again": again, "secret": secret_names(tool.parameters)}
+            return {"tool": tool.name, "args": args, "again": again, "secret": secret_places(tool.parameters, args)}
 
         return await self._context.step(INTENT, _immediate(intend)), fresh
 

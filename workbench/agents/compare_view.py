@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from workbench.agents.alignment import aligned
 from workbench.agents.differences import Field, Piece, changed_fields, pieces
-from workbench.agents.schema import secret_names
+from workbench.agents.secret_texts import DOTS, masked, secret_places
 
 if TYPE_CHECKING:
     from workbench.agents.views import CallRow, MessageRow, NowLine, RunView, Span, Usage
 
 __all__ = ["CompareRow", "CompareView", "Half", "Side", "compare_view"]
 
-DOTS = "••••••"
 How = Literal["same", "changed", "only a", "only b"]
 
 
@@ -203,9 +202,9 @@ def _began(row: MessageRow | CallRow) -> float:
 
 
 def _masked(row: CallRow) -> dict[str, Any]:
-    asked = secret_names(row["approval"]["schema"]) if row["approval"] is not None else []
-    hidden = {*asked, *row.get("secret", [])}
-    return {name: DOTS if name in hidden else value for name, value in row["args"].items()}
+    asked = secret_places(row["approval"]["schema"], row["args"]) if row["approval"] is not None else []
+    shown: dict[str, Any] = masked(row["args"], [*asked, *row.get("secret", [])], DOTS)
+    return shown
 
 
 def _now_line(rows: list[CompareRow], a: Side, b: Side) -> NowLine:

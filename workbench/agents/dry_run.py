@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.calls import OUTCOME, branch_of
+from workbench.agents.gate import INTENT
 from workbench.agents.loop import TURN
 from workbench.agents.policy import Policy, Proposal
+from workbench.agents.secret_texts import DOTS, masked, secret_places
 from workbench.agents.stored import AGENT
 from workbench.errors import BadInput, ToolArgumentsInvalid
 from workbench.models.model import Turn
@@ -45,7 +47,9 @@ async def dry_run(
             name = info.definition.removeprefix(AGENT)
             run = str(decode(info.args)["id"])
             policy, calls = policy_for(run), _calls(await runtime.store.history(info.key))
-            rows += [{"run": run, "agent": name, **call, **_judged(run, name, call, agents, policy)} for call in calls]
+            for call in calls:
+                judged = _judged(run, name, call, agents, policy)
+                rows.append({"run": run, "agent": name, **call, "args": _shown(name, call, agents), **judged})
             await asyncio.sleep(0)  # the loop is the kernel's
     return Table([row for row in rows if every or row["verdict"] in ("ask", "deny")], columns=COLUMNS)
 
@@ -54,12 +58,14 @@ def _calls(entries: list[Entry]) -> Iterator[dict[str, Any]]:
     """The calls of a run with what came of them, in the order in which its model asked."""
     steps = [entry.step for entry in entries if entry.step is not None and entry.step.kind == "step"]
     outcomes = {step.branch: step.payload for step in steps if step.name == OUTCOME}
+    meant = {step.branch: decode(step.payload) for step in steps if step.name == INTENT}
     for step in steps:
         if step.branch == "" and step.name == TURN:
             for position, call in enumerate(_asked(step.payload)):
                 branch = branch_of(step.occurrence + 1, position)
                 outcome = decode(outcomes[branch])["status"] if branch in outcomes else "open"
-                yield {"call": branch, "tool": call.tool, "args": call.args, "outcome": outcome, "at": step.began_at}
+                what = {"call": branch, "tool": call.tool, "args": call.args, "outcome": outcome, "at": step.began_at}
+                yield {**what, "secret": meant.get(branch, {}).get("secret", [])}
 
 
 def _asked(text: str) -> list[Call]:
@@ -68,6 +74,15 @@ def _asked(text: str) -> list[Call]:
         return Turn.from_plain(decode(text)).calls
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
+
+
+def _shown(agent: str, call: Mapping[str, Any], agents: Mapping[str, Agent]) -> dict[str, Any] | None:
+    """The arguments, without what was marked as secret when it ran, or what its tool here marks so."""
+    known = agents.get(agent)
+    tool = known.tools.get(call["tool"]) if known is not None else None
+    places = [] if tool is None else secret_places(tool.parameters, call["args"])
+    shown: dict[str, Any] | None = masked(call["args"], [*call["secret"], *places], DOTS)
+    return shown
 
 
 def _judged(

@@ -22,7 +22,7 @@ from workbench.agents.gate import INTENT, Gate, Permit
 from workbench.agents.lines import Line
 from workbench.agents.loop import Loop
 from workbench.agents.outcomes import outcome, raised, told
-from workbench.agents.schema import secret_names
+from workbench.agents.secret_texts import secret_places
 from workbench.agents.tools import Tool
 from workbench.errors import RunFailed
 from workbench.models.durability import Refused, Verdict, play, turn_of
@@ -179,7 +179,7 @@ class ForeignLoop(Loop):
         async def intend() -> dict[str, Any]:
             nonlocal fresh
             fresh = True
-            secret = secret_names(self._tool(tool, False).parameters)
+            secret = secret_places(self._tool(tool, False).parameters, args)
             return {"tool": tool, "args": args, "again": again, "secret": secret}
 
         await self._context.step(INTENT, intend)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.schema import secret_names
+from workbench.agents.secret_texts import masked, secret_places
 from workbench.plain import digest
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["INPUT_REQUIRED", "TOOL_CALL", "asked_through", "input_question", "is_of_a_tool", "risk_of", "tool_question"]
 
 TOOL_CALL, INPUT_REQUIRED = "tool_call", "input_required"
+SECRET = "(secret)"
 NEEDED = frozenset(("run", "agent", "tool", "call", "sentence", "act", "args", "schema"))
 
 
@@ -117,8 +118,8 @@ def _place(run: str, agent: str, tool: str, call: str, chain: list[dict[str, str
 def _sentence(tool: Tool, args: dict[str, Any]) -> str:
     """What the call will do, from the tool's description and the arguments."""
     first = (tool.description or tool.name).strip().splitlines()[0].rstrip(".")
-    hidden = secret_names(tool.parameters)
-    given = [f"{name} {'(secret)' if name in hidden else _quoted(value)}" for name, value in args.items()]
+    shown = masked(args, secret_places(tool.parameters, args), SECRET)
+    given = [f"{name} {value if value is SECRET else _quoted(value)}" for name, value in shown.items()]
     if not given:
         return f"{first}."
     return (

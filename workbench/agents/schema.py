@@ -26,9 +26,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from workbench.errors import BadInput
 
 if typing.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-__all__ = ["Face", "face_of", "secret_names", "tidy"]
+__all__ = ["Face", "face_of", "tidy"]
 
 _CONTEXT = "ToolContext"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -315,9 +315,3 @@ def _takes_none(annotation: Any) -> bool:
     if get_origin(annotation) is Annotated:
         return _takes_none(get_args(annotation)[0])
     return get_origin(annotation) in (Union, types.UnionType) and any(_takes_none(arg) for arg in get_args(annotation))
-
-
-def secret_names(schema: Mapping[str, Any]) -> list[str]:
-    """The arguments that a JSON schema marks as secret: `writeOnly`, or of the format `password`."""
-    properties = schema.get("properties", {})
-    return [name for name, own in properties.items() if own.get("writeOnly") or own.get("format") == "password"]

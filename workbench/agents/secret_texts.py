@@ -1,4 +1,6 @@
-"""Secret texts: what of a value its JSON schema marks as secret (`writeOnly`, or of the format `password`), as texts.
+"""Secret texts: what of a value its JSON schema marks as secret, `writeOnly` or of the format `password`.
+
+They are told as texts or by their places, or masked.
 
 - The marks count at any depth: in objects, lists, unions and definitions; what is marked is secret with all in it.
 - A truth value, nothing and an empty text are no secrets: they stand for too much else.
@@ -10,10 +12,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["secret_texts", "secret_texts_of_raw"]
+__all__ = ["DOTS", "masked", "secret_places", "secret_texts", "secret_texts_of_raw", "texts_at"]
+
+DOTS = "••••••"
+"""What stands for a secret where people look."""
 
 _STRING = r'"((?:[^"\\]|\\.)*)'
 
@@ -36,28 +41,89 @@ def secret_texts_of_raw(schema: Any, text: str) -> Iterator[str]:
             yield from _leaves(said)
 
 
+def secret_places(schema: Any, value: Any) -> list[str]:
+    """Where the secrets in a value stand, by its schema, as JSON pointers such as `/login/password`."""
+    return list(dict.fromkeys(at for at, _ in _marked(schema, value, schema, frozenset())))
+
+
+def texts_at(value: Any, places: Iterable[str]) -> Iterator[str]:
+    """The texts of the secrets in a value that stand at these places."""
+    for place in places:
+        found = value
+        for part in _parts(place):
+            found = _inside(found, part)
+        yield from _leaves(found)
+
+
+def masked(value: Any, places: Iterable[str], mask: str) -> Any:
+    """A value with `mask` for whatever stands at these places."""
+    for place in places:
+        value = _with_mask(value, _parts(place), mask)
+    return value
+
+
+def _parts(place: str) -> list[str]:
+    """The steps to a place; one that is no pointer is the name of an argument."""
+    if not place.startswith("/"):
+        return [place]
+    return [part.replace("~1", "/").replace("~0", "~") for part in place[1:].split("/")]
+
+
+def _inside(value: Any, part: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(value, list | tuple) and part.isdigit() and int(part) < len(value):
+        return value[int(part)]
+    return None
+
+
+def _with_mask(value: Any, parts: list[str], mask: str) -> Any:
+    if not parts:
+        return mask
+    first, rest = parts[0], parts[1:]
+    if isinstance(value, Mapping) and first in value:
+        return {name: _with_mask(item, rest, mask) if name == first else item for name, item in value.items()}
+    if isinstance(value, list | tuple) and first.isdigit() and int(first) < len(value):
+        return type(value)(
+            _with_mask(item, rest, mask) if place == int(first) else item for place, item in enumerate(value)
+        )
+    return value
+
+
 def _texts(schema: Any, value: Any, root: Any, seen: frozenset[str]) -> Iterator[str]:
-    """`seen` are the references that led to this value, so that a schema that goes in a circle comes to an end."""
+    for _, found in _marked(schema, value, root, seen):
+        yield from _leaves(found)
+
+
+def _marked(schema: Any, value: Any, root: Any, seen: frozenset[str], at: str = "") -> Iterator[tuple[str, Any]]:
+    """What is marked in a value that stands `at` a place; where it has no place of its own, that of what it is in.
+
+    `seen` are the references that led to this value, so that a schema that goes in a circle comes to an end.
+    """
     if not isinstance(schema, Mapping):
         return
     if _is_marked(schema):
-        yield from _leaves(value)
+        yield at, value
         return
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference not in seen:
-        yield from _texts(_definition(root, reference), value, root, seen | {reference})
+        yield from _marked(_definition(root, reference), value, root, seen | {reference}, at)
     for word in ("anyOf", "oneOf", "allOf"):
         for each in _list(schema.get(word)):
-            yield from _texts(each, value, root, seen)
+            yield from _marked(each, value, root, seen, at)
     if isinstance(value, Mapping):
         known = schema.get("properties")
         known = known if isinstance(known, Mapping) else {}
         for name, item in value.items():
-            yield from _texts(known.get(name, schema.get("additionalProperties")), item, root, frozenset())
+            place = f"{at}/{str(name).replace('~', '~0').replace('/', '~1')}"
+            own = known.get(name, schema.get("additionalProperties"))
+            yield from _marked(own, item, root, frozenset(), place)
     elif isinstance(value, list | tuple | set | frozenset):
         first = _list(schema.get("prefixItems"))
-        for place, item in enumerate(value):
-            yield from _texts(first[place] if place < len(first) else schema.get("items"), item, root, frozenset())
+        has_places = isinstance(value, list | tuple)
+        for number, item in enumerate(value):
+            own = first[number] if number < len(first) else schema.get("items")
+            yield from _marked(own, item, root, frozenset(), f"{at}/{number}" if has_places else at)
 
 
 def _is_marked(schema: Mapping[str, Any]) -> bool:

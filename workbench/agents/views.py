@@ -159,6 +159,7 @@ class ApprovalView(TypedDict):
     risk: str  # read_only, changes, destructive; none for a question
     message: str  # why a person is asked, where a rule of the policy or an edit that failed says so
     args: dict[str, Any]
+    secret: list[str]  # where the secret ones stand, as pointers: shown as dots
     digest: str  # of the arguments; a decision about others is refused
     schema: dict[str, Any]  # JSON schema of the arguments, or of the value that is asked for
     asked_at: float
@@ -216,7 +217,7 @@ class CallRow(TypedDict):
     error: dict[str, Any] | None  # type, message, traceback
     approval: ApprovalView | None  # of the call, or the one that a run it asked waits for
     children: list[ChildRow]  # the runs that it asked
-    secret: NotRequired[list[str]]  # the arguments that the tool's schema marks as secret: shown as dots
+    secret: NotRequired[list[str]]  # where the secret arguments stand, as pointers: shown as dots
     replayed: bool
     spans: list[Span]
     took: float | None

@@ -53,8 +53,9 @@ class Request:
     def expires_at(self) -> float | None:
         """When it expires if nobody decides, in UTC seconds; None when it waits for as long as it takes."""
         when = self.body.get("expires_at")
-        is_number = isinstance(when, int | float) and not isinstance(when, bool)
-        return float(when) if is_number and -LONGEST <= when <= LONGEST else None
+        if isinstance(when, bool) or not isinstance(when, int | float) or not -LONGEST <= when <= LONGEST:
+            return None
+        return float(when)
 
     def to_plain(self) -> dict[str, Any]:
         """The request as plain data."""

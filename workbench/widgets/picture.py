@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.questions import INPUT_REQUIRED
-from workbench.agents.schema import secret_names
+from workbench.agents.secret_texts import secret_places
 from workbench.widgets import words
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _call(row: dict[str, Any]) -> Cell:
     ]
     lines += [f"asked {child['agent']}, {child['id']}: {child['status']}" for child in row.get("children", ())]
     if (approval := row["approval"]) is not None and _waits(approval) and len(approval.get("chain", ())) > 2:
-        asks = words.arguments(approval["args"], secret_names(approval["schema"]))
+        asks = words.arguments(approval["args"], secret_places(approval["schema"], approval["args"]))
         lines.append(f"{' → '.join(approval['chain'])}({asks})")
     lines += [f"progress: {row['progress'][-1]}"] if row["progress"] else []
     if error := row["error"]:
@@ -177,8 +177,8 @@ def _call(row: dict[str, Any]) -> Cell:
 
 
 def _secret(row: Mapping[str, Any]) -> set[str]:
-    """The names of a call's secret arguments."""
-    marked = secret_names(row["approval"]["schema"]) if row["approval"] is not None else []
+    """Where a call's secret arguments stand."""
+    marked = secret_places(row["approval"]["schema"], row["args"]) if row["approval"] is not None else []
     return {*marked, *row.get("secret", ())}
 
 
@@ -229,7 +229,7 @@ def _approval_row(view: Mapping[str, Any], approval: dict[str, Any]) -> Row:
     else:
         status, when = _decision(approval), words.moment(approval["decided_at"] or approval["asked_at"])
     what = Cell(
-        f"{approval['tool']}({words.arguments(approval['args'], secret_names(approval['schema']))})",
+        f"{approval['tool']}({words.arguments(approval['args'], secret_places(approval['schema'], approval['args']))})",
         code=True,
         lines=tuple(filter(None, (" ".join(filter(None, (approval["sentence"], approval["act"]))), _why(approval)))),
     )

@@ -15,6 +15,8 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from workbench.agents.secret_texts import DOTS, masked
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -34,7 +36,6 @@ __all__ = [
 ]
 
 WIDTH = 80
-DOTS = "••••••"
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
@@ -101,8 +102,9 @@ def spent(usage: Mapping[str, Any]) -> str:
 
 
 def arguments(args: dict[str, Any], secret: Collection[str] = ()) -> str:
-    """The arguments of a call as code: order_id="A-1002", limit=3. Secret ones are dots."""
-    return ", ".join(f"{name}={DOTS if name in secret else short(value)}" for name, value in args.items())
+    """The arguments of a call as code: order_id="A-1002", limit=3. What stands at the places in `secret` is dots."""
+    shown = masked(args, secret, DOTS)
+    return ", ".join(f"{name}={value if value is DOTS else short(value)}" for name, value in shown.items())
 
 
 def short(value: Any, width: int = WIDTH) -> str:

@@ -7,11 +7,11 @@ import type { Connection, Outcome } from "../model";
 import type { Action, Approval, Json } from "../types";
 import { ActionButton, Button, type Commands, Outcomes, useCommands } from "./buttons";
 import { AnswerForm, EditForm } from "./form";
-import { isSecret } from "./schema";
+import { masked } from "./schema";
 import { useSettled } from "./settled";
 import { Drawing } from "./shapes";
 import { Value, whole } from "./values";
-import { elapsed, isCut, pointer, utc, visible } from "./words";
+import { DOTS, elapsed, isCut, pointer, utc, visible } from "./words";
 
 const SOON = 300;
 
@@ -147,11 +147,11 @@ async function complete(approval: Approval, path: string, connection: Connection
 function Arguments({ approval, path, connection }: { approval: Approval; path: string; connection: Connection<unknown> }): JSX.Element {
   return (
     <dl class="wb-arguments">
-      {Object.entries(approval.args).map(([name, value]) => (
+      {Object.entries(masked(approval.args, approval.schema, approval.secret)).map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <Value value={value} path={`${path}/args${pointer(name)}`} connection={connection} secret={isSecret(approval.schema, name)} />
+            <Value value={value} path={`${path}/args${pointer(name)}`} connection={connection} secret={value === DOTS} />
           </dd>
         </div>
       ))}

@@ -2,7 +2,7 @@
 // Only what is sure is checked here; the kernel validates again and its words are shown beside the buttons.
 
 import type { Json } from "../types";
-import { count, json } from "./words";
+import { count, DOTS, json } from "./words";
 
 type Schema = { [key: string]: Json };
 
@@ -34,9 +34,26 @@ export function isSecret(schema: Schema, name: string): boolean {
   return own.writeOnly === true || own.format === "password";
 }
 
-/** The secret arguments among those of a call: marked by its schema, or by its row. */
-export function secretsOf(args: { [key: string]: Json }, schema: Schema | undefined, marked: readonly string[] = []): ReadonlySet<string> {
-  return new Set([...marked, ...Object.keys(args).filter((name) => schema !== undefined && isSecret(schema, name))]);
+/** The arguments with dots for whatever is secret: at the places that are told, or marked by the schema. */
+export function masked(args: { [key: string]: Json }, schema: Schema | undefined, places: readonly string[] = []): { [key: string]: Json } {
+  const marked = schema === undefined ? [] : Object.keys(args).filter((name) => isSecret(schema, name));
+  return [...marked.map((name) => [name]), ...places.map(steps)].reduce<Json>(withDots, args) as { [key: string]: Json };
+}
+
+/** The steps to a place; one that is no pointer is the name of an argument. */
+function steps(place: string): string[] {
+  if (!place.startsWith("/")) return [place];
+  return place.slice(1).split("/").map((step) => step.replace(/~1/g, "/").replace(/~0/g, "~"));
+}
+
+function withDots(value: Json, [first, ...rest]: string[]): Json {
+  if (first === undefined) return DOTS;
+  if (Array.isArray(value)) return value.map((item, at) => (String(at) === first ? withDots(item, rest) : item));
+  const inside = record(value);
+  if (inside === null) return value;
+  const map = record(inside.$map);
+  if (map !== null) return { $map: withDots(map, [first, ...rest]) };
+  return Object.hasOwn(inside, first) ? { ...inside, [first]: withDots(inside[first] as Json, rest) } : value;
 }
 
 function fieldOf(name: string, own: Schema, root: Schema, optional: boolean): Field {

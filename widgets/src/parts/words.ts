@@ -113,9 +113,9 @@ function write(value: Json, indent: number, margin: string): string {
 export const DOTS = "••••••";
 
 /** Arguments in one line: order_id "A-1002", reason "ordered twice". */
-export function argumentsLine(args: { [key: string]: Json }, secret: ReadonlySet<string> = new Set()): string {
+export function argumentsLine(args: { [key: string]: Json }): string {
   return Object.keys(args)
-    .map((name) => `${visible(name)} ${secret.has(name) ? DOTS : oneLine(args[name] as Json)}`)
+    .map((name) => `${visible(name)} ${args[name] === DOTS ? DOTS : oneLine(args[name] as Json)}`)
     .join(", ");
 }
 

@@ -8,11 +8,11 @@ import { Lane } from "../parts/bars";
 import { Card } from "../parts/card";
 import type { Folds } from "../parts/live";
 import { memo } from "../parts/memo";
-import { secretsOf } from "../parts/schema";
+import { masked } from "../parts/schema";
 import { Drawing, Shape, Status } from "../parts/shapes";
 import { Stream } from "../parts/stream";
 import { Value } from "../parts/values";
-import { argumentsLine, clock, count, DOTS, elapsed, isCut, json, oneLine, plural, tail, took, utc, visible } from "../parts/words";
+import { argumentsLine, clock, count, elapsed, isCut, json, oneLine, plural, tail, took, utc, visible } from "../parts/words";
 import { speaker } from "./rules";
 import type { CallRow, Failure, Json, MessageRow, Row, StepRow } from "../types";
 
@@ -118,7 +118,7 @@ function Call({ row, index, open, context }: { row: CallRow; index: number; open
             <span class="wb-heard">{status}</span>
           </span>
           <span class="wb-row-line">
-            <b class="wb-code">{visible(row.tool)}</b> <span class="wb-line-args">{argumentsLine(row.args, hidden(row))}</span> <Ending row={row} gone={context.gone} />
+            <b class="wb-code">{visible(row.tool)}</b> <span class="wb-line-args">{argumentsLine(shown(row))}</span> <Ending row={row} gone={context.gone} />
           </span>
         </button>
         <Lane axis={context.axis} spans={frozen(row.spans, context)} now={context.now} />
@@ -135,14 +135,9 @@ function frozen(spans: Row["spans"], context: RowContext): Row["spans"] {
   return spans.map((span) => (span.ended_at === null && span.how === "running" ? { ...span, ended_at: context.now, how: "cut" } : span));
 }
 
-/** The secret arguments of a call. */
-function hidden(row: CallRow): ReadonlySet<string> {
-  return secretsOf(row.args, row.approval?.schema, row.secret);
-}
-
-function masked(row: CallRow): { [key: string]: Json } {
-  const secret = hidden(row);
-  return secret.size === 0 ? row.args : Object.fromEntries(Object.entries(row.args).map(([name, value]) => [name, secret.has(name) ? DOTS : value]));
+/** The arguments of a call, with dots for secrets. */
+function shown(row: CallRow): { [key: string]: Json } {
+  return masked(row.args, row.approval?.schema, [...(row.secret ?? []), ...(row.approval?.secret ?? [])]);
 }
 
 /** What a call came to, in the row: its result, its note, or what it was doing when the kernel went. */
@@ -176,7 +171,7 @@ function Inside({ row, index, context }: { row: CallRow; index: number; context:
     <div class={`wb-inside${waits ? " wb-inside-waits" : ""}`}>
       {!waits && !plain(row.args) && (
         <Sub label="arguments" hidden="slim">
-          <Value value={masked(row)} path={`${path}/args`} connection={context.connection} />
+          <Value value={shown(row)} path={`${path}/args`} connection={context.connection} />
         </Sub>
       )}
       {row.approval !== null && !waits && (
