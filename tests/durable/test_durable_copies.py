@@ -12,7 +12,7 @@ import pytest
 
 from workbench import Agent, Workbench, durable, models, tool
 from workbench.durable.copies import VERSION
-from workbench.errors import BadInput, NoCode
+from workbench.errors import BadInput, NoCode, ProcessEnded
 from workbench.plain import canonical
 from workbench.process.calls import Call
 from workbench.store.upkeep import ROWS
@@ -129,11 +129,29 @@ async def test_a_read_only_copy_does_nothing_until_it_is_taken(tmp_path: Path) -
         await follower.until(lambda state: state == {"lines": ["one"]})
         assert there.elsewhere["story:a"].label == "a read-only copy"
         await follower.cast("hello")
+        with pytest.raises(
+            ProcessEnded, match=r"'story:a' is a read-only copy, in which nothing runs; there is nothing"
+        ):
+            await there.kill("story:a")
 
         taken = there.lookup(story, take=True, name="a")
 
         assert await taken.call({"line": "two"}, id="two") == 2
         assert there.elsewhere == {}
+
+
+@pytest.mark.parametrize("target", ["b.db", ":memory:"])
+async def test_a_read_only_copy_of_a_run_that_waits_cannot_be_killed(target: str, tmp_path: Path) -> None:
+    async with Workbench.open(tmp_path / "a.db", payer()) as bench:
+        await bench.run("payer", "Pay 1", id="r1").approval()
+        await bench.export("r1", tmp_path / "r1.jsonl")
+
+    async with Workbench.open(target if target == ":memory:" else tmp_path / target, payer()) as there:
+        await there.import_(tmp_path / "r1.jsonl")
+
+        with pytest.raises(ProcessEnded, match=r"kill it where it came from, or delete the copy$"):
+            await there.kill("r1")
+        assert there.runs["r1"].status == "waiting"
 
 
 @tool(approval=True)

@@ -30,6 +30,7 @@ from workbench.plain import decode, digest, encode
 from workbench.process.code import same_code
 from workbench.process.entries import Entries
 from workbench.store.fencing import fenced
+from workbench.store.upkeep import READER
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -355,6 +356,13 @@ class Runtime:
             raise NoCode(f"no key {key!r} in this store; bench.runs.find() lists the runs", name=key)
         if info.owner is None:
             raise ProcessEnded(f"{key!r} lives nowhere now; there is nothing to kill", name=key, status="disposed")
+        if info.owner == READER:
+            raise ProcessEnded(
+                f"{key!r} is a read-only copy, in which nothing runs; there is nothing to kill here: kill it where it "
+                "came from, or delete the copy",
+                name=key,
+                status="disposed",
+            )
         self.held.add(key)
         try:
             await self.kills.ask(key, info.owner, by)
