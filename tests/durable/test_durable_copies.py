@@ -247,6 +247,9 @@ async def test_a_file_that_was_edited_cut_off_or_put_together_is_refused_by_line
     assert "ends without its last row" in await refused("", tmp_path)
     assert "cannot be read as an export" in await refused(b"\xff\xfe", tmp_path)
     assert "line 1 is no line of an export" in await refused("[" * 100_000, tmp_path)
+    assert "line 1 is no line of an export" in await refused(
+        '{"row": {"row": "header", "at": 1e999}, "digest": ""}', tmp_path
+    )
     assert "line 1 is no line of an export" in await refused('{"row": 1' + "0" * 5000 + "}", tmp_path)
 
 
@@ -262,6 +265,10 @@ FORGERIES: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "a 'commit ' cannot be without": lambda rows: rows[3].update(kind="commit "),
     "half of a character": lambda rows: rows[1].update(args="\ud800"),
     "has not all messages": lambda rows: rows[1].update(last_seq=500),
+    "seq cannot be -1": lambda rows: rows[3].update(seq=-1),
+    "epoch cannot be -1": lambda rows: rows[1].update(epoch=-1),
+    "is there already, in line": lambda rows: rows.insert(-1, dict(next(row for row in rows if row["row"] == "call"))),
+    "cursor cannot be behind the last message": lambda rows: rows[1].update(cursor=rows[1]["last_seq"] + 1),
     "a key is not empty": lambda rows: rows[1].update(key=""),
     "says 5 rows": lambda rows: rows[-1].update(rows=5),
 }

@@ -38,6 +38,8 @@ LONGEST = 7 * SIZE
 
 KINDS = frozenset(("message", "commit", *get_args(get_type_hints(StepRecord)["kind"])))
 WIDE = 1 << 62
+ONCE = {"call": ("call_id",), "record": ("kind", "id")}
+"""The columns by which there is one row of a kind."""
 
 
 async def export_key(store: Store, key: str, path: str | os.PathLike[str], *, at: float) -> int:
@@ -114,6 +116,7 @@ def _read(path: Path) -> list[CopyRow]:
     """The rows of a file. Raises: BadInput, naming the line."""
     rows: list[CopyRow] = []
     mark, ended = "", False
+    seen: dict[tuple[str, ...], int] = {}
     for number, text in enumerate(_lines(path), 1):
         where = f"{str(path)!r}, line {number}"
         if ended:
@@ -130,6 +133,7 @@ def _read(path: Path) -> list[CopyRow]:
                 raise BadInput(f"{where} says {row.get('rows')!r} rows and there are {len(rows)}; export the key again")
         else:
             _judge_row(row, rows, where)
+            _judge_once(row, seen, number, where)
             rows.append(row)
     if not ended or not rows:
         raise BadInput(f"{str(path)!r} ends without its last row; it was cut off, export the key again")
@@ -179,7 +183,7 @@ def _judge_row(row: CopyRow, rows: list[CopyRow], where: str) -> None:
         )
     for column, kinds in columns.items():
         value = row[column]
-        if type(value) not in kinds or (type(value) is int and not -WIDE < value < WIDE):
+        if type(value) not in kinds or (type(value) is int and not 0 <= value < WIDE):
             raise BadInput(f"{where}: {column} cannot be {value!r:.40}; export the key again")
         if type(value) is str and not _is_text(value):
             raise BadInput(f"{where}: {column} has half of a character in it; export the key again")
@@ -187,6 +191,20 @@ def _judge_row(row: CopyRow, rows: list[CopyRow], where: str) -> None:
         _judge_entry(row, where)
     if row["row"] == "key" and not row["key"]:
         raise BadInput(f"{where}: a key is not empty; export the key again")
+    if row["row"] == "key" and row["cursor"] > row["last_seq"]:
+        found = f"{row['cursor']} of {row['last_seq']}"
+        raise BadInput(f"{where}: cursor cannot be behind the last message, found {found}; export the key again")
+
+
+def _judge_once(row: CopyRow, seen: dict[tuple[str, ...], int], number: int, where: str) -> None:
+    """Raises: BadInput for what is in a file already, and can be there once."""
+    if row["row"] in ONCE:
+        name = row["row"], *(row[column] for column in ONCE[row["row"]])
+        first = seen.setdefault(name, number)
+        if first != number:
+            raise BadInput(
+                f"{where}: the {row['row']} {name[-1]!r} is there already, in line {first}; export the key again"
+            )
 
 
 def _judge_entry(row: CopyRow, where: str) -> None:
