@@ -62,7 +62,7 @@ class Activation:
         *("_handed_out", "_last_sent", "_peek", "_self_casts", "_taker", "_tasks", "_told", "_unlogged"),
         *("broken", "calls", "changed", "closed", "cursor", "driver", "epoch", "held"),
         *("in_hand", "inbox", "key", "ledger", "name", "now", "on_broken", "redeliver", "snapshot"),
-        *("store", "threads", "trunk", "version"),
+        *("store", "threads", "trunk", "turned", "version"),
     )
 
     def __init__(
@@ -96,6 +96,8 @@ class Activation:
         self.driver: asyncio.Task[Any] | None = None
         self.on_broken: Callable[[], None] = _nothing
         self.changed: Callable[[], None] = _nothing
+        self.turned: Callable[[], None] = _nothing
+        """Called when it turns to a message, or to its empty mailbox."""
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self.calls = Calls(key, name, store, loaded.open_calls)
         self._self_casts: list[str] = []
@@ -209,6 +211,7 @@ class Activation:
             await self.finish()
         while not self.inbox and not self._is_over():
             self._taker = asyncio.get_running_loop().create_future()
+            self.turned()
             try:
                 await self._taker
             finally:
@@ -217,6 +220,7 @@ class Activation:
             await self._no_more()
             return None
         delivery = await self._next_in_hand()
+        self.turned()
         choices = self.ledger.choices if self.ledger is not None else None
         if choices is None or choices.set_aside is None:
             return delivery

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workbench.durable.requests import Requests
     from workbench.durable.steps import Ledger
 
-__all__ = ["at_work", "is_busy"]
+__all__ = ["at_work", "is_busy", "sleeps"]
 
 
 def is_busy(activation: Activation) -> bool:
@@ -33,15 +33,16 @@ def _is_awake(activation: Activation) -> bool:
 
 def _is_asleep(ledger: Ledger) -> bool:
     """Whether all that the message does now is to sleep."""
-    return bool(ledger.open) and ledger.open.keys() <= _sleeps(ledger)
+    return bool(ledger.open) and ledger.open.keys() <= sleeps(ledger)
 
 
 def _is_parked(ledger: Ledger, requests: Requests) -> bool:
-    sleeps = _sleeps(ledger)
-    return all(address in sleeps or requests.knows(ledger.key_of(address)) for address in ledger.open)
+    asleep = sleeps(ledger)
+    return all(address in asleep or requests.knows(ledger.key_of(address)) for address in ledger.open)
 
 
-def _sleeps(ledger: Ledger) -> set[tuple[str, str, int, int]]:
+def sleeps(ledger: Ledger) -> set[tuple[str, str, int, int]]:
+    """The addresses of its sleeps, those that are over included."""
     return {
         (record.branch, record.name, record.occurrence, record.position)
         for record in ledger.records

@@ -12,15 +12,34 @@ from workbench.durable.stages import stage_of
 from workbench.durable.staging import way_of
 from workbench.errors import BadInput, Drift
 from workbench.process.handle import ENDED
+from workbench.process.inspector import Inspector
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from workbench.durable.process import DurableProcess
+    from workbench.durable.requests import Requests
     from workbench.durable.stages import StageGraph
     from workbench.store.store import Store
 
-__all__ = ["buttons", "details", "press"]
+__all__ = ["DurableInspector", "buttons", "details", "press"]
+
+
+class DurableInspector(Inspector):
+    """The source of its window: the questions of the bench are followed too, since it may wait for one."""
+
+    def __init__(self, process: DurableProcess, requests: Requests) -> None:
+        super().__init__(process)
+        self._requests = requests
+
+    def subscribe(self, changed: Callable[[], None]) -> Callable[[], None]:
+        stops = [super().subscribe(changed), self._requests.changes.subscribe(changed)]
+
+        def stop() -> None:
+            for each in stops:
+                each()
+
+        return stop
 
 
 def details(process: DurableProcess, store: Store) -> dict[str, Any]:

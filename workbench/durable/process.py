@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.durable import inspecting
 from workbench.durable.busy import at_work, is_busy
+from workbench.durable.doing import doing
 from workbench.durable.life import Life
 from workbench.durable.posting import no_room
 from workbench.durable.receipt import Receipt
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from workbench.durable.activation import Activation
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.runtime import Runtime
+    from workbench.events import Source
+    from workbench.process.inspector import Doing
     from workbench.process.supervision import Budget
 
 __all__ = ["DurableProcess"]
@@ -248,6 +251,7 @@ class DurableProcess(Residence):
         activation.driver = self._task
         activation.on_broken = self._interrupt
         activation.changed = self._changed
+        activation.turned = self.states.show
         self.states.tell()
         self._outbox.deliver(activation, self.definition.mailbox)
         self._runtime.elsewhere.hand_over(self.key)
@@ -405,6 +409,13 @@ class DurableProcess(Residence):
 
     def details(self) -> dict[str, Any]:
         return inspecting.details(self, self._runtime.store)
+
+    def doing(self) -> Doing | None:
+        activation = self.activation
+        return None if activation is None else doing(activation, self._runtime.requests, self._runtime.clock.now())
+
+    def source(self) -> Source:
+        return inspecting.DurableInspector(self, self._runtime.requests)
 
     def buttons(self) -> list[tuple[str, str, bool]]:
         return inspecting.buttons(self)

@@ -1,6 +1,6 @@
 """The handle: a process from outside. What one can read, send, wait for and end, wherever the process runs.
 
-- Statuses: starting (no state yet), running, restarting, done, crashed, disposed.
+- Statuses: starting (no state yet; and a durable one has not listened), running, restarting, done, crashed, disposed.
 - Reading is free and watches nothing. Who subscribes, iterates or waits is a watcher, and keeps the process from being
   evicted for being idle; holding the handle does not.
 
@@ -16,7 +16,7 @@ from workbench.events import Shown, Source
 from workbench.given import predicate
 from workbench.plain import PLAIN, Shape
 from workbench.process.flags import Flags, flags_of
-from workbench.process.inspector import Inspector
+from workbench.process.inspector import Doing, Inspector
 from workbench.process.selecting import Reading, select
 from workbench.process.states import States
 from workbench.process.supervision import Budget
@@ -117,6 +117,10 @@ class Handle(Shown):
             "committed": True,
             "lives": [],
         }
+
+    def doing(self) -> Doing | None:
+        """What it does at the moment, for the inspector; None where only its status is known."""
+        return None
 
     def buttons(self) -> list[tuple[str, str, bool]]:
         """The buttons of the inspector: label, command, whether it may be pressed."""

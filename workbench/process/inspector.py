@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.patch import diff
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from workbench.process.handle import Handle
 
-__all__ = ["Inspector"]
+__all__ = ["Doing", "Inspector"]
 
 _SENTENCES = {
     "starting": "No state yet.",
@@ -28,6 +29,16 @@ _SENTENCES = {
     "crashed": "Its body failed.",
     "disposed": "It was ended; its children ended with it.",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What a process does at the moment: its shape, the bold beginning of the sentence, the rest."""
+
+    shape: str
+    strong: str
+    text: str = ""
+    tone: str = "plain"
 
 
 class Inspector:
@@ -87,6 +98,10 @@ def _error(error: BaseException | None) -> dict[str, Any] | None:
 
 
 def _now_line(handle: Handle) -> dict[str, Any]:
+    doing = handle.doing() if handle.error is None else None
+    if doing is not None:
+        text = doing.text if handle.states.ready else f"{doing.text} {_SENTENCES['starting']}".strip()
+        return {"tone": doing.tone, "shape": doing.shape, "strong": doing.strong, "text": text, "action": None}
     killed = handle.status == "disposed"
     tone = "red" if handle.status == "crashed" else "violet" if killed else "plain"
     text = kind_and_words(handle.error) if handle.error is not None else _SENTENCES[handle.status]

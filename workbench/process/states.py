@@ -90,6 +90,10 @@ class States:
             for waiter in waiters:
                 if not waiter.done():
                     waiter.set_result(None)
+        self.show()
+
+    def show(self) -> None:
+        """Tell the views alone: what it does has changed, and neither state nor flag that anybody waits for."""
         if self._changes is not None:
             self._changes.tell()
 
