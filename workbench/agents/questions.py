@@ -9,6 +9,7 @@ Source: AGENTS 3 (AG-UI interrupts) and 4 (approval record). Knows nothing of wh
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.secret_texts import masked, secret_places
@@ -128,6 +129,7 @@ def _sentence(tool: Tool, args: dict[str, Any]) -> str:
 
 
 def _quoted(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
+    """A value as every view writes it: a text in quotation marks, anything else as JSON."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = text if len(text) <= 80 else text[:79] + "…"
     return f"“{text}”" if isinstance(value, str) else text
