@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -73,6 +74,23 @@ async def test_a_model_must_be_named_where_none_is_listed():
 
         with pytest.raises(BadInput, match=r"lists no models .*; name one"):
             await models.probe(server.url)
+
+
+async def test_what_is_no_address_is_said_before_anything_is_missing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+
+    with pytest.raises(BadInput, match=r"the url of a model's server begins with http:// .*, found 'notaurl'"):
+        await models.probe("notaurl")
+
+
+@pytest.mark.parametrize("name", [None, "qwen3"])
+async def test_without_the_package_its_extra_is_named(name: str | None, monkeypatch: pytest.MonkeyPatch):
+    for module in [module for module in sys.modules if module.split(".")[0] == "openai"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, "pydantic_ai.models.openai", raising=False)
+
+    with pytest.raises(BadInput, match=r"; run pip install 'jupyter-agent-workbench\[openai\]'$"):
+        await models.probe("http://127.0.0.1:9/v1", name)
 
 
 async def test_the_command_line_says_the_same(capsys: pytest.CaptureFixture[str]):

@@ -55,11 +55,7 @@ def openai_compatible(url: str, name: str, api_key: str = "unused", timeout: flo
     named("the server's name of a model", name)
     named("the key of a model's server", api_key)
     seconds("the timeout of a model's server", timeout)
-    if parsed_url(url) is None:
-        raise BadInput(
-            "the url of a model's server begins with http:// or https://, and has a host and port that can be, "
-            f"found {url!r:.80}"
-        )
+    _must_be_address(url)
     try:
         from pydantic_ai.models.openai import OpenAIChatModel
         from pydantic_ai.profiles import InlineDefsJsonSchemaTransformer
@@ -123,17 +119,28 @@ class CompatibleModel(LibraryModel):
 async def probe(url: str, name: str | None = None, *, api_key: str = "unused", timeout: float = 60.0) -> Table:
     """What the server at `url` does of what the workbench uses, asked of the model `name`, or of its first.
 
-    Raises: BadInput when the extra `openai` is missing, or when no model is named and the server lists none.
+    Raises: BadInput for what is no address, when the extra `openai` is missing, or when no model is named and the
+    server lists none.
     """
+    _must_be_address(url)
     if name is None:
+        client = _client(url, api_key, timeout)
         try:
-            listed = [model.id async for model in _client(url, api_key, timeout).models.list()]
+            listed = [model.id async for model in client.models.list()]
         except Exception as error:
             raise BadInput(f"the server at {public(url)} lists no models ({error}); name one") from error
         if not listed:
             raise BadInput(f"the server at {public(url)} lists no models; name one")
         name = listed[0]
     return await openai_compatible(url, name, api_key, timeout).probe()
+
+
+def _must_be_address(url: object) -> None:
+    if parsed_url(url) is None:
+        raise BadInput(
+            "the url of a model's server begins with http:// or https://, and has a host and port that can be, "
+            f"found {url!r:.80}"
+        )
 
 
 def _client(url: str, api_key: str, timeout: float) -> AsyncOpenAI:
