@@ -124,10 +124,12 @@ async def test_lab_becomes_jupyterlab_with_every_option_it_was_given(tmp_path, m
             sys.executable, "-m", "workbench", "lab", *options, stdout=asyncio.subprocess.PIPE
         )
         out, _ = await process.communicate()
-        pid, *given = json.loads(out)
+        where, line = out.decode().splitlines()
+        pid, *given = json.loads(line)
         given = given[1:] if given[0] == "--allow-root" else given
         assert (pid, given[:-1], process.returncode) == (process.pid, options, 7)
         assert given[-1].endswith("notebooks")
+        assert where == f"The lessons are in {given[-1]}"
 
 
 async def test_demo_says_which_folder_cannot_be_made(tmp_path):

@@ -127,11 +127,12 @@ def _new_folder() -> Path:
 
 
 async def _lab(options: argparse.Namespace) -> int:
-    from workbench.testing.story import lesson
+    from workbench.testing.lessons import lessons_to_work_in
 
     if importlib.util.find_spec("jupyterlab") is None:
         raise BadInput('JupyterLab is not installed here; pip install "jupyter-agent-workbench[lab]"')
-    lessons = lesson("01_first_run.ipynb").parent
+    lessons = lessons_to_work_in()
+    _say(f"The lessons are in {lessons}")
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     given = options.arguments[1:] if options.arguments[:1] == ["--"] else options.arguments
     # in our place, so that its signals, its terminal and its exit status are its own

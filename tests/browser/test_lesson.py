@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from workbench.testing.cells import find, read
-from workbench.testing.story import lesson
+from workbench.testing.lessons import lesson
 
 if TYPE_CHECKING:
     from lab import Lab

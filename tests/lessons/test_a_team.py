@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
+from workbench.testing.lessons import lesson
 from workbench.testing.notebooks import Notebook
-from workbench.testing.story import lesson
 
 LESSON = lesson("08_a_team.ipynb")
 PROOF = "2 posts, 2 searches; 8 model turns over two lives of a team, 8 of the budget spent"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.testing.lessons import lesson
 from workbench.testing.notebooks import Notebook
-from workbench.testing.story import lesson
 
 LESSON = lesson("07_ask_first.ipynb")
 

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
+from workbench.testing.lessons import lesson
 from workbench.testing.notebooks import Notebook
-from workbench.testing.story import Story, checks, lesson
+from workbench.testing.story import Story, checks
 
 LESSON = lesson("02_it_survives.ipynb")
 

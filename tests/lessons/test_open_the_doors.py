@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.testing.lessons import lesson
 from workbench.testing.notebooks import Notebook
-from workbench.testing.story import lesson
 
 LESSON = lesson("10_open_the_doors.ipynb")
 

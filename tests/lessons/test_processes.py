@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from workbench.testing.lessons import lesson
 from workbench.testing.notebooks import Notebook
-from workbench.testing.story import lesson
 
 LESSON = lesson("03_processes.ipynb")
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from workbench.testing.lessons import lesson
 from workbench.testing.notebooks import Notebook
-from workbench.testing.story import lesson
 
 LESSON = lesson("05_steps_and_crashes.ipynb")
 LAST = "order:the last one#"

@@ -14,7 +14,6 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,10 @@ from nbconvert import HTMLExporter
 
 from workbench.bench import Workbench
 from workbench.errors import NotShown
+from workbench.testing.lessons import lesson
 from workbench.testing.notebooks import Notebook
 
-__all__ = ["Check", "Story", "checks", "lesson", "tell_the_story"]
+__all__ = ["Check", "Story", "checks", "tell_the_story"]
 
 RUN = "lesson-02"
 FOLDER = "lesson-02"
@@ -54,16 +54,6 @@ class Story:
     def true(self) -> bool:
         """Whether everything it claims is so."""
         return bool(self.checks) and all(check.holds for check in self.checks)
-
-
-def lesson(name: str) -> Path:
-    """Where a lesson lies: beside the package in a checkout, inside it when installed. Raises: NotShown."""
-    checkout = Path(__file__).parents[2] / "notebooks" / name
-    installed = Path(str(resources.files("workbench"))) / "lessons" / name
-    for place in (checkout, installed):
-        if place.is_file():
-            return place
-    raise NotShown(f"there is no lesson {name!r} in {checkout.parent} or {installed.parent}", asked=name, found=None)
 
 
 async def tell_the_story(into: Path, tell: Callable[[str], None]) -> Story:
