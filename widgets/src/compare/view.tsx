@@ -105,13 +105,13 @@ function Side({ letter, side }: { letter: string; side: CompareSide }): JSX.Elem
       <td class="wb-wide">
         {side.agent}, {side.model}
       </td>
-      <td>
+      <td data-label="Model calls">
         {count(side.usage.model_calls)}
         {side.shared_turns > 0 && <span class="wb-dim"> ({count(side.shared_turns)} shared)</span>}
       </td>
       <td class="wb-wide">{count(side.calls)}</td>
-      <td>{tokens(side.usage)}</td>
-      <td>{spent(side.usage)}</td>
+      <td data-label="Tokens">{tokens(side.usage)}</td>
+      <td data-label="Cost">{spent(side.usage)}</td>
       <td class="wb-wide">{elapsed(side.elapsed)}</td>
     </tr>
   );
