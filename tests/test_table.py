@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.table import MOST, Table
+from workbench.table import MOST, STYLE, Table
 
 
 @dataclass
@@ -38,8 +38,8 @@ def test_a_table_in_a_cell_holds_no_markup_of_its_rows() -> None:
     shown = Table([{"<b>": "<script>alert(1)</script>"}], columns=["<b>"])._repr_html_()
 
     assert shown == (
-        "<table><thead><tr><th>&lt;b&gt;</th></tr></thead>"
-        "<tbody><tr><td>&lt;script&gt;alert(1)&lt;/script&gt;</td></tr></tbody></table>"
+        f'<div class="wb-table">{STYLE}<table><thead><tr><th>&lt;b&gt;</th></tr></thead>'
+        "<tbody><tr><td>&lt;script&gt;alert(1)&lt;/script&gt;</td></tr></tbody></table></div>"
     )
 
 

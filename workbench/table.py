@@ -16,6 +16,12 @@ __all__ = ["Table", "in_html"]
 INSTANTS = frozenset(("at", "asked_at", "last", "next", "next_at", "put_at", "until"))
 """The columns whose floats are instants."""
 
+STYLE = (
+    "<style>.wb-table{max-width:100%;overflow-x:auto}.wb-table.wb-table table{margin:0}"
+    ".wb-table.wb-table.wb-table :is(td,th){text-align:left;vertical-align:top}</style>"
+)
+"""A table that is too wide scrolls inside itself, and not the page that it stands in."""
+
 WIDTH = 60
 MOST = 300
 
@@ -45,9 +51,8 @@ class Table(list[Any]):
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(row)) + "</tr>"
             for row in self[:MOST]
         )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + "".join(
-            f"<p>{line}</p>" for line in self._more()
-        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f'<div class="wb-table">{STYLE}{table}</div>' + "".join(f"<p>{line}</p>" for line in self._more())
 
     def _more(self) -> list[str]:
         return [f"{len(self) - MOST} more rows"] if len(self) > MOST else []
