@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from views import inbox, process, run
+from views import comparison, inbox, process, run, team
 
+from workbench.table import Table
 from workbench.widgets import static_twin
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
 SCENARIOS = ["running", "running-fixed", "streaming", "killed", "recovered", "failed", "gone"]
 SCENARIOS += ["inbox", "inbox-asking", "inbox-empty", "process", "disposed", "compare", "team", "hostile"]
+
+
+CRUSHED = """(cells) => [...document.querySelectorAll(cells)]
+    .filter((one) => one.offsetHeight > 100 && one.offsetWidth < 60).map((one) => one.textContent)"""
+"""The cells that stand as a column of letters."""
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -106,9 +112,10 @@ def test_nothing_scrolls_sideways_at_320_pixels(browser: Browser, address: str, 
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("kind", ["run", "inbox", "process"])
+@pytest.mark.parametrize("kind", ["run", "inbox", "process", "compare", "team"])
 def test_a_saved_picture_is_sound_and_fits_320_pixels(browser: Browser, address: str, kind: str, theme: str) -> None:
-    view = {"run": run(), "inbox": inbox(), "process": process()}[kind]
+    made = {"run": run, "inbox": inbox, "process": process, "compare": comparison, "team": team}
+    view = made[kind]()
     page = browser.new_page(viewport={"width": 892, "height": 700}, device_scale_factor=2, java_script_enabled=True)
     page.goto(address)
     style = "--jp-layout-color1:#212121;background:#111" if theme == "dark" else ""
@@ -125,10 +132,35 @@ def test_a_saved_picture_is_sound_and_fits_320_pixels(browser: Browser, address:
     page.set_viewport_size({"width": 320, "height": 700})
     page.screenshot(path=str(SHOTS / f"twin-{kind}-{theme}-320.png"), full_page=True)
     width = page.evaluate("document.documentElement.scrollWidth")
+    crushed = page.evaluate(CRUSHED, "td")
 
     page.close()
     assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found["violations"]] == []
-    assert width == 320
+    assert (width, crushed) == (320, [])
+
+
+def test_a_comparison_crushes_no_figure_at_320_pixels(browser: Browser, address: str) -> None:
+    page = opened(browser, address, "compare", width=320)
+
+    crushed = page.evaluate(CRUSHED, ".wb-sides td, .wb-sides tbody th")
+
+    page.close()
+    assert crushed == []
+
+
+def test_a_wide_table_scrolls_inside_itself_at_320_pixels(browser: Browser) -> None:
+    columns = [f"column_{number}" for number in range(6)]
+    table = Table([dict.fromkeys(columns, "a_value_of_one_word")], columns)
+    page = browser.new_page(viewport={"width": 320, "height": 700})
+    page.set_content(f"<body style='margin:0'>{table._repr_html_()}")
+
+    page_width, inside = page.evaluate(
+        """() => [document.documentElement.scrollWidth, document.querySelector('.wb-table').scrollWidth]"""
+    )
+
+    page.close()
+    assert page_width == 320
+    assert inside > 320
 
 
 def test_nothing_moves_while_a_text_streams(browser: Browser, address: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["START", "action", "approval", "call", "inbox", "message", "process", "run"]
+__all__ = ["START", "action", "approval", "call", "comparison", "inbox", "message", "process", "run", "team"]
 
 START = 1_795_960_951.0  # 29 Nov 2026, 14:02:31 UTC
 
@@ -146,5 +146,50 @@ def comparison(**more: Any) -> dict[str, Any]:
         "differ": 1,
         "now_line": {"tone": "plain", "shape": "changed", "strong": "1 of 1 row differs,", "text": "", "action": None},
         "rows": [{**row, "a": {**half, **ends}, "b": {**half, **ends, "result": "<b>lost</b>", "shared": True}}],
+        **more,
+    }
+
+
+def team(**more: Any) -> dict[str, Any]:
+    """A team of a supervisor and one that it asks, with another that has not begun."""
+    usage = {
+        "model_calls": 3,
+        "input_tokens": 1_284,
+        "output_tokens": 212,
+        "cost_microdollars": 4_100,
+        "unreported": 0,
+        "unpriced": 0,
+    }
+    row = {"part": "supervisor", "called_by": "you", "usage": usage, "took": 15.0, "spans": []}
+    rows = [
+        {**row, "id": "run-7f3a", "agent": "editor", "status": "waiting"},
+        {
+            **row,
+            "id": "run-91bc",
+            "agent": "researcher",
+            "status": "completed",
+            "part": "stage 1",
+            "called_by": "editor",
+        },
+        {**row, "id": "", "agent": "writer", "status": "not started", "part": "stage 2", "called_by": "", "took": None},
+    ]
+    line = {"tone": "amber", "shape": "waiting", "strong": "editor waits for you:", "text": "publish.", "action": None}
+    return {
+        "kind": "team",
+        "id": "run-7f3a",
+        "agent": "editor",
+        "status": "waiting",
+        "alive": True,
+        "now": START + 15,
+        "began_at": START,
+        "ended_at": None,
+        "usage": usage,
+        "agents": 3,
+        "active": 1,
+        "budget": None,
+        "stages": None,
+        "pending": [],
+        "now_line": line,
+        "rows": rows,
         **more,
     }

@@ -118,8 +118,16 @@ def _row(columns: tuple[str, ...], row: Row) -> str:
     if row.status:
         said = "Outcome" if "Outcome" in cells else "Status"
         cells[said] = f'<span class="{ink(row.status)}">{shape(row.status)}</span> <span>{cells[said]}</span>'
-    made = "".join(f'<td class="wb-t-{name.split()[0].lower()}">{cell}</td>' for name, cell in cells.items())
+    made = "".join(
+        f'<td class="wb-t-{name.split()[0].lower().rstrip(":")}"{"" if row.kind else _label(name)}>{cell}</td>'
+        for name, cell in cells.items()
+    )
     return f'<tr class="wb-t-{row.kind or "row"}">{made}</tr>'
+
+
+def _label(column: str) -> str:
+    """The name of a column at its cell, for where the columns stand below each other."""
+    return f' data-label="{_escaped(column)}"'
 
 
 def _cell(cell: Cell) -> str:
