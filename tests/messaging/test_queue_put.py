@@ -156,5 +156,5 @@ async def test_a_queue_shows_itself_as_a_table(bench: Workbench) -> None:
         *("mail", "0", "1", "0", "0", "1", "False", "0"),
     ]
     shown = queue._repr_html_()
-    assert shown.startswith("<table><thead><tr><th>queue</th>")
+    assert "<table><thead><tr><th>queue</th>" in shown
     assert "&lt;boom&gt;" in shown
