@@ -45,9 +45,9 @@ async def test_a_process_that_sleeps_before_its_first_state_says_until_when():
         await process.cast(60)
         asleep = await told(process, "Asleep in step cool-off")
 
-    assert waits == ("running", "Waits for messages.", "No state yet.")
+    assert waits == ("starting", "Waits for messages.", "No state yet.")
     until = of_day(clock.now() + 60)
-    assert asleep == ("running", "Asleep in step cool-off", f"until {until}. No state yet.")
+    assert asleep == ("starting", "Asleep in step cool-off", f"until {until}. No state yet.")
 
 
 @durable(key="asks:{name}")
@@ -63,7 +63,7 @@ async def test_a_process_that_waits_for_a_decision_says_in_which_step():
         await process.cast("sign")
 
         assert await told(process, "Waits for a decision") == (
-            "running",
+            "starting",
             "Waits for a decision",
             "in step sign. No state yet.",
         )

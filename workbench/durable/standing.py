@@ -44,15 +44,9 @@ class Standing(Handle):
 
     @property
     def status(self) -> str:
-        """As of every handle; running too once it listens, before its first state.
-
-        And restarting while a message that failed is held back until its next attempt.
-        """
-        activation = self.activation
-        if activation is None or self._status not in ("starting", "running"):
-            return self._status
-        listens = activation.parked_on_mailbox() or activation.in_hand is not None
-        return "restarting" if activation.held else "running" if listens else self._status
+        """As of every handle; restarting too while a message that failed is held back until its next attempt."""
+        held = self.activation is not None and self.activation.held and self._status == "running"
+        return "restarting" if held else self._status
 
     @property
     def pending(self) -> int:

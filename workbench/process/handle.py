@@ -1,6 +1,6 @@
 """The handle: a process from outside. What one can read, send, wait for and end, wherever the process runs.
 
-- Statuses: starting (no state yet; and a durable one has not listened), running, restarting, done, crashed, disposed.
+- Statuses: starting (no state yet), running, restarting, done, crashed, disposed.
 - Reading is free and watches nothing. Who subscribes, iterates or waits is a watcher, and keeps the process from being
   evicted for being idle; holding the handle does not.
 
