@@ -415,3 +415,24 @@ def test_a_body_leaves_the_name_take_to_lookup() -> None:
         @durable(key="odd:{take}", name="odd")
         async def odd(ctx, take: str):
             yield take
+
+
+async def test_who_begins_to_follow_as_the_owner_leaves_takes_over(place: Place, monkeypatch) -> None:
+    one, two = await place.open(counter()), await place.open(counter())
+    await one.lookup("counter", id="a").call(1, id="first")
+    store, look = two.store, two.store.key_info
+
+    async def look_late(key: str) -> Any:
+        """The owner leaves between the claim that was refused and the first look at what it committed."""
+        monkeypatch.setattr(store, "key_info", look)
+        place.benches.remove(one)
+        await one.close()
+        return await look(key)
+
+    monkeypatch.setattr(store, "key_info", look_late)
+
+    there = two.lookup("counter", id="a")
+
+    await until(lambda: there.activation is not None)
+    assert await there.call(10, id="second") == 11
+    assert two.lookup("counter", id="a") is there

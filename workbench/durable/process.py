@@ -49,7 +49,7 @@ class DurableProcess(Residence):
 
     def __init__(self, runtime: Runtime, definition: DurableDefinition, key: str, args: dict[str, Any]) -> None:
         super().__init__(runtime, definition, key, args)
-        self._beside = self._take = False
+        self._beside = False
 
     def cast(self, message: Any) -> Receipt:
         """Post a message at once; await the receipt for its number, once it is in the journal.
@@ -221,7 +221,7 @@ class DurableProcess(Residence):
         if begun.owner is not None or begun.loaded is None:
             assert begun.owner is not None  # the runtime saw to the rest
             await self._follow(begun.owner)
-            return self._take  # it was asked for meanwhile
+            return False
         self.elsewhere = None
         runtime.following.pop(self.key, None)
         before, self._epoch = self._epoch, begun.loaded.epoch

@@ -51,7 +51,7 @@ class Residence(Standing):
         self._task: asyncio.Task[None] | None = None
         self._epoch: int | None = None  # of the life that has not said how it ended
         self._how = self._by = ""
-        self._anew = False
+        self._anew = self._take = False
         self._failures = Failures(key, definition, runtime.clock)
 
     def start(self, *, beside: bool = False) -> None:
@@ -175,6 +175,7 @@ class Residence(Standing):
         self.states.tell()
 
     async def _follow(self, owner: Host) -> None:
+        """Follow from the end of a life on."""
         self.elsewhere = owner
         await self._release("crashed")
         self._runtime.following[self.key] = self
@@ -182,6 +183,13 @@ class Residence(Standing):
         words = f"{self.key!r} lives on {owner.label} (pid {owner.pid}) now; call again with the same id"
         self._outbox.let_go(ProcessEnded(words, name=self.key, status="fenced"))
         self._outbox.post(self._post)
+        if self._is_wanted():
+            self._anew = True
+
+    def _is_wanted(self) -> bool:
+        """Whether it is to live here after all: it was asked for meanwhile, or its owner has left."""
+        has_left = self.elsewhere is None and self.key not in self._runtime.held
+        return not self._how and (self._take or has_left)
 
     def _post(self, sent: Sent) -> asyncio.Future[Any]:
         return post(sent, self, self._runtime)
