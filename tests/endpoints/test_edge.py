@@ -85,6 +85,15 @@ async def test_names_of_this_machine_and_the_public_one_are_let_in(bench: Workbe
     assert door.url == "https://hub.example.org/proxy/1"
 
 
+async def test_a_public_name_with_letters_beyond_ascii_is_let_in(bench: Workbench, http: httpx.AsyncClient) -> None:
+    door = await bench.publish(mcp=CALLERS, public_url="https://bücher.example")
+    here, name = f"http://127.0.0.1:{door.port}", "xn--bcher-kva.example"
+
+    assert (await http.get(f"{here}/health", headers={"Host": name})).json() == {"status": "ok"}
+    origin = {**BEARER, "Host": name, "Origin": f"https://{name}"}
+    assert (await http.post(f"{here}/mcp", headers=origin, content=b"")).status_code == 200
+
+
 async def test_health_and_public_paths_need_no_token_and_others_are_nowhere(
     bench: Workbench, http: httpx.AsyncClient
 ) -> None:

@@ -57,7 +57,7 @@ def names_of(host: str, public_url: str | None) -> frozenset[str]:
                 f"public_url is where others reach the door, e.g. 'https://host.example', without a login or query, "
                 f"found {public_url!r}"
             )
-        names.add(public.hostname)
+        names.add(public.hostname.encode("idna").decode())  # as the headers of a request have it
     if host in ANY and public_url is None:
         raise BadInput(
             f"a door on {host!r} is reached by names that it cannot know; give public_url='http://name:port' as well"
