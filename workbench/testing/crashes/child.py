@@ -28,8 +28,6 @@ from workbench.testing.crashes.workload import Workload
 if TYPE_CHECKING:
     from workbench.store.store import Store
 
-LONGEST = 60.0
-
 
 def main() -> None:
     """Serve lives until the end of the input."""
@@ -61,7 +59,7 @@ def _be_a_host(order: dict[str, Any]) -> None:
 
 async def _live(order: dict[str, Any]) -> None:
     book = Book(Path(order["book"]))
-    async with asyncio.timeout(LONGEST):
+    async with asyncio.timeout(order["longest"]):
         bench = await Workbench.open(store=_store(order["store"]), lease=order["lease"], worker=order["works"])
         workload = Workload(order["round"], book, bench.store.host.id, moment=order["moment"], threads=True)
         workload.note("life", order["round"])

@@ -39,6 +39,8 @@ __all__ = ["kill_suite"]
 
 MOMENT = 0.02
 LEASE = 5.0
+LONGEST = 60.0
+"""Seconds that a life may take, or 30 times as long as an undisturbed one on a machine that is slower."""
 DEATHS = 6
 """Deaths of a round, at most."""
 
@@ -150,6 +152,7 @@ class _Killing:
             "book": str(self._book(name)),
             "errors": str(self._book(name).with_suffix(".errors")),
             "kill_after": kill_after,
+            "longest": max(LONGEST, 30 * self._length),
             "moment": MOMENT,
             "lease": LEASE,
             "sends": sends,
