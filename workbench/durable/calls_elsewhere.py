@@ -16,6 +16,7 @@ from workbench.durable.answers import check_same, hear
 from workbench.durable.posting import post_to
 from workbench.errors import ProcessEnded
 from workbench.plain import decode, digest
+from workbench.process.calls import fail
 
 if TYPE_CHECKING:
     from workbench.clock import Clock
@@ -37,7 +38,7 @@ class CallsElsewhere:
     async def call(self, process: Residence, message: Any, text: str, id: str) -> Any:
         """The answer to a call whose process lives on another host.
 
-        Raises: CallConflict, ProcessEnded when the bench closes first, what the answer says.
+        Raises: CallConflict, ProcessEnded when the bench closes or the process ends here first, what the answer says.
         """
         key, mark = process.key, digest(message)
         envelope = self._store.result_now(key, id)
@@ -45,26 +46,32 @@ class CallsElsewhere:
             stored = self._store.message_now(key, id)
             if stored is not None:
                 check_same(digest(decode(stored)), mark, key, id, self._store)
-            envelope = await self._posted(process, text, id)
-        if envelope is None and process.activation is None:
-            envelope = await self._wait(key, id)
-        if envelope is None and process.activation is not None:  # the key came here meanwhile, and the call with it
-            return await process.activation.call(message, text, id)
-        if envelope is None:
+            await post_to(process, self._store, self._clock, text, id)
+            envelope = self._recorded(key, id)
+        while envelope is None:
+            if process.activation is not None:  # the key came here meanwhile, and the call with it
+                return await process.activation.call(message, text, id)
+            envelope = await self._wait(process, id) or self._recorded(key, id)
+        return hear(envelope, mark, key, id, self._store)
+
+    def _recorded(self, key: str, id: str) -> str | None:
+        """The answer that is there already. Raises: ProcessEnded when the bench has closed."""
+        if self._closed:
             raise ProcessEnded(
                 f"the bench closed before {key!r} answered; call again with the same id", name=key, status="ended"
             )
-        return hear(envelope, mark, key, id, self._store)
+        return self._store.result_now(key, id)
 
-    async def _posted(self, process: Residence, text: str, id: str) -> str | None:
-        """Post the call; gives its answer if it is there already, and the bench has not closed meanwhile."""
-        await post_to(process, self._store, self._clock, text, id)
-        return None if self._closed else self._store.result_now(process.key, id)
+    async def _wait(self, process: Residence, id: str) -> str | None:
+        """Wait for the answer of a call; None when its key has come here, or the bench has closed.
 
-    async def _wait(self, key: str, id: str) -> str | None:
-        """Wait for the answer of a call; None when nobody will bring it here."""
-        if self._closed:
-            return None
+        Raises: ProcessEnded when nobody here will hear of it.
+        """
+        key = process.key
+        if not process.hears:
+            raise ProcessEnded(
+                f"{key!r} is {process.status} here; call again with the same id", name=key, status=process.status
+            )
         future: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(key, {})
         waiting.setdefault(id, []).append(future)
@@ -88,6 +95,14 @@ class CallsElsewhere:
         """The key lives here now."""
         for futures in self._waiting.get(key, {}).values():
             _tell(futures, None)
+
+    def fail(self, key: str, words: str, cause: BaseException | None) -> None:
+        """Tell those who wait for a key that it has ended here, and is not followed."""
+        for futures in self._waiting.get(key, {}).values():
+            for future in futures:
+                error = ProcessEnded(words, name=key)
+                error.__cause__ = cause
+                fail(future, error)
 
     def close(self) -> None:
         """Nobody brings an answer any more."""

@@ -136,8 +136,10 @@ class DurableProcess(Residence):
     def start(self, *, beside: bool = False) -> None:
         """Activate the key here, unless it lives here already; a host that is no worker only follows it.
 
-        What still runs in a thread since the last life is waited for, unless `beside`.
+        What still runs in a thread since the last life is waited for, unless `beside`. A closed bench begins nothing.
         """
+        if self._runtime.closed:
+            return
         self.held_by = None
         self._runtime.held.discard(self.key)
         if not self._runtime.worker:
@@ -169,7 +171,8 @@ class DurableProcess(Residence):
         """
         if not self._runtime.worker:
             raise BadInput(f"{self.key!r} cannot be taken by a bench that runs nothing; open one without worker=False")
-        self._take = self.activation is None
+        activation = self.activation
+        self._take = activation is None or activation.broken is not None or bool(self._how)
         self.start()
 
     def _begin(self) -> None:
@@ -207,6 +210,7 @@ class DurableProcess(Residence):
                     if self._how:
                         await self._release(self._how, self._by)
                 finally:
+                    self._take = self._take and (self._anew or self._how == "replaced")
                     self._end_senders()
 
     def _is_ours(self) -> bool:
@@ -326,20 +330,14 @@ class DurableProcess(Residence):
         self._runtime.live.pop(self.key, None)
         self._become("crashed")
 
-    def _end_senders(self) -> None:
-        """Fail those who wait to hear of what they sent, unless another life takes it."""
-        if self._status in ENDED and (not self._anew or self._how == "closed"):
-            words = f"{self.key!r} is {self._status}; send it again, with the same id if it is a call"
-            self._outbox.fail(words, self.error)
-
     def replace(self, definition: DurableDefinition) -> None:
         """Go on under another definition of the same name, from the last commit.
 
         A message at work is finished first, under the old code, and no other one is begun under it; one that sleeps or
-        waits for a person goes on under the new code at once.
+        waits for a person goes on under the new code at once. One that ends already ends, and nothing else.
         """
         self.use(definition)
-        if not self._finishes_first():
+        if not self._how and not self._finishes_first():
             self._runtime.home.start(self._replace_now(), name=f"replace {self.key}")
 
     def _finishes_first(self) -> bool:
@@ -351,8 +349,8 @@ class DurableProcess(Residence):
         return True
 
     async def _replace_now(self) -> None:
-        """Replace the life, unless a message came to hand meanwhile."""
-        if not self._finishes_first():
+        """Replace the life, unless a message came to hand or it came to its end meanwhile."""
+        if self._is_at_work() and not self._how and not self._finishes_first():
             await self._replaced()
 
     def _replace_after(self, activation: Activation) -> None:
@@ -367,11 +365,12 @@ class DurableProcess(Residence):
             self.start()  # once this life is over
             self._runtime.home.start(self._over(self._task, "replaced", ""), name=f"replace {self.key}")
         else:
-            self._runtime.home.start(self._replaced(), name=f"replace {self.key}")
+            self._runtime.home.start(self._replace_now(), name=f"replace {self.key}")
 
     async def _replaced(self) -> None:
         await self.end("replaced", "")
-        self.start()
+        if self._how == "replaced":  # it was not told to end for good meanwhile
+            self.start()
 
     def use(self, definition: DurableDefinition) -> None:
         """Take the definition for the next activation."""

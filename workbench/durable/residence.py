@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from workbench.durable.definition import DurableDefinition
     from workbench.durable.runtime import Runtime
     from workbench.store.claims import Host
+    from workbench.store.glance import KeyInfo
 
 __all__ = ["Residence"]
 
@@ -61,7 +62,8 @@ class Residence(Standing):
     def dispose(self) -> Awaitable[None]:
         """End the activation here; unfinished work stays in the journal, and the next activation carries on."""
         self._runtime.home.must_be_here("a process is disposed")
-        return Ended(self._runtime.home.start(self.end("disposed", ""), name=f"dispose {self.key}"))
+        task = self._begin_end("disposed", "")  # at once: who looks it up from now on wants another life
+        return Ended(self._runtime.home.start(self._over(task, "disposed", ""), name=f"dispose {self.key}"))
 
     async def kill(self, by: str = "you") -> None:
         """End the activation as a crash would: nothing more is written. This bench leaves the key alone until asked."""
@@ -79,9 +81,7 @@ class Residence(Standing):
 
     async def end(self, how: str, by: str) -> None:
         """End the activation and wait for its finalizers, for twice `GRACE` seconds if the body ignores the end."""
-        task = self._begin_end(how, by)
-        if task is not None:
-            await self._over(task, how, by)
+        await self._over(self._begin_end(how, by), how, by)
 
     def _begin_end(self, how: str, by: str) -> asyncio.Task[None] | None:
         """Tell the life to end; gives its task, or None when there is none."""
@@ -93,6 +93,8 @@ class Residence(Standing):
             if self._status not in ENDED:
                 self.elsewhere = None
                 self._become("disposed")
+            self._take = False
+            self._end_senders()
             return None
         self._how, self._by = how, by
         self._become("restarting" if how == "replaced" else "disposed")
@@ -114,8 +116,10 @@ class Residence(Standing):
             if activation is None or not activation.parked_on_mailbox():
                 self._task.cancel()
 
-    async def _over(self, task: asyncio.Task[None], how: str, by: str) -> None:
-        """Return when the life that was told to end is over, or given up on."""
+    async def _over(self, task: asyncio.Task[None] | None, how: str, by: str) -> None:
+        """Return when the life that was told to end is over, or given up on; at once when there is none."""
+        if task is None:
+            return
         done, _ = await asyncio.wait([task], timeout=GRACE)
         if not done:
             task.cancel()
@@ -128,8 +132,16 @@ class Residence(Standing):
             self._task = None
             self.threads.add([task])
             await self._release(how, by)
+            self._end_senders()
             if self._anew and how != "closed":
                 self.start()
+
+    def _end_senders(self) -> None:
+        """Fail those who wait to hear of what they sent, unless another life takes it."""
+        if self._status in ENDED and (not self._anew or self._how == "closed"):
+            words = f"{self.key!r} is {self._status}; send it again, with the same id if it is a call"
+            self._outbox.fail(words, self.error)
+            self._runtime.elsewhere.fail(self.key, words, self.error)
 
     async def _release(self, how: str, by: str = "") -> None:
         """Say in the journal how the life ended, once."""
@@ -145,6 +157,11 @@ class Residence(Standing):
 
     def _is_at_work(self) -> bool:
         return self._task is not None and not self._task.done()
+
+    @property
+    def hears(self) -> bool:
+        """Whether what is committed to the key is noticed here: it lives here, is about to, or is followed."""
+        return self._is_at_work() or self._anew or self._runtime.following.get(self.key) is self
 
     def follow(self, owner: Host) -> None:
         """Follow a key that another host has, without asking for it. Does nothing while it lives here."""
@@ -175,11 +192,14 @@ class Residence(Standing):
         self.states.tell()
 
     async def _follow(self, owner: Host) -> None:
-        """Follow from the end of a life on."""
-        self.elsewhere = owner
+        """Follow from the end of a life on, unless it was told to end meanwhile."""
         await self._release("crashed")
-        self._runtime.following[self.key] = self
-        await self.refresh()
+        if not self._how:
+            self.elsewhere = owner
+            self._runtime.following[self.key] = self
+            await self.refresh()
+        if self._how:
+            return
         words = f"{self.key!r} lives on {owner.label} (pid {owner.pid}) now; call again with the same id"
         self._outbox.let_go(ProcessEnded(words, name=self.key, status="fenced"))
         self._outbox.post(self._post)
@@ -205,5 +225,10 @@ class Residence(Standing):
                 owner=owner,
             )
             await self._follow(owner)
-        else:
-            self._become("disposed")
+        elif not self._how:
+            self._anew = self._is_left(info)  # who took it has left already
+            self._become("starting" if self._anew else "disposed")
+
+    def _is_left(self, info: KeyInfo | None) -> bool:
+        """Whether the key is there and nobody has it, nor wants it left alone."""
+        return info is not None and info.owner is None and self.key not in self._runtime.held

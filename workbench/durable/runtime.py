@@ -240,8 +240,8 @@ class Runtime:
         if self._scheduler is not None:
             self._scheduler.cancel()
             await asyncio.wait([self._scheduler])
-        waiting = [process for process in self._handles.values() if process.threads.awaited]
-        here = dict.fromkeys([*self.live.values(), *self.following.values(), *waiting])
+        heard = [process for process in self._handles.values() if process.hears or process.threads.awaited]
+        here = dict.fromkeys([*self.live.values(), *heard])
         ends = await asyncio.gather(*(process.end("closed", "") for process in here), return_exceptions=True)
         for process, end in zip(here, ends, strict=True):
             if isinstance(end, BaseException):
