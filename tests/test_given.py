@@ -8,7 +8,7 @@ import pytest
 
 from workbench import Agent, Workbench, durable
 from workbench.errors import BadInput
-from workbench.given import parsed_url
+from workbench.given import address, parsed_url
 from workbench.models.script import scripted
 
 LONG = "ä" * 513  # 1,026 bytes
@@ -69,6 +69,23 @@ def test_an_address_that_nobody_can_reach_is_none() -> None:
         assert parsed_url(url) is None
     for url in ("http://host:0", "http://host:65536", "http://a b/", "http://a..b", f"http://{'x' * 64}", "http://h\n"):
         assert parsed_url(url) is None
+
+
+def test_a_url_that_is_refused_is_shown_without_what_may_be_a_secret() -> None:
+    for url, seen in (
+        ("http://me:secret@host:x/mcp?key=secret#secret", "'http://…@host:x/mcp?…'"),
+        ("http://me:sec/ret@host", "'http://…@host'"),
+        ("http://me:sec?ret@host\n/", "'http://…@host\\n/'"),
+        ("me:secret@host", "'…@host'"),
+        ("http://host:x/mcp", "'http://host:x/mcp'"),
+        (5, "5"),
+    ):
+        with pytest.raises(BadInput) as refused:
+            address("the url of a house", url, ("http", "https", "ws"))
+        assert str(refused.value) == (
+            "the url of a house begins with http://, https:// or ws://, and has a host and port that can be, "
+            f"found {seen}"
+        )
 
 
 def test_an_address_keeps_the_parts_that_it_has() -> None:

@@ -9,19 +9,21 @@ Knows nothing of what is named or counted.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from workbench.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Collection, Iterable
     from urllib.parse import SplitResult
 
 __all__ = [
     "LONGEST",
     "MOST",
     "NAME",
+    "address",
     "bearer",
     "duration",
     "named",
@@ -30,8 +32,12 @@ __all__ = [
     "seconds",
     "several",
     "shown",
+    "shown_url",
     "whole",
 ]
+
+WEB = ("http", "https")
+"""The schemes of what is reached over the web."""
 
 LONGEST = 1e11
 """Seconds that a duration has at most, about 3,000 years."""
@@ -88,7 +94,7 @@ def whole(what: str, value: object, least: int, most: int = MOST) -> int:
     return value
 
 
-def parsed_url(url: object, schemes: Container[str] = ("http", "https")) -> SplitResult | None:
+def parsed_url(url: object, schemes: Collection[str] = WEB) -> SplitResult | None:
     """The parts of a URL that has one of the schemes, and a host and port that can be; None for everything else."""
     if type(url) is not str or not url.isprintable() or " " in url:
         return None
@@ -98,6 +104,18 @@ def parsed_url(url: object, schemes: Container[str] = ("http", "https")) -> Spli
     except ValueError:
         return None
     return parts if parts.scheme in schemes and host and port != 0 else None
+
+
+def address(what: str, url: object, schemes: Collection[str] = WEB) -> SplitResult:
+    """The parts of a URL as `parsed_url` has them. Raises: BadInput for everything else."""
+    parts = parsed_url(url, schemes)
+    if parts is None:
+        *others, last = (f"{scheme}://" for scheme in schemes)
+        raise BadInput(
+            f"{what} begins with {', '.join(others)} or {last}, and has a host and port that can be, "
+            f"found {shown_url(url):.80}"
+        )
+    return parts
 
 
 def bearer(token: object, giver: str) -> str:
@@ -128,6 +146,13 @@ def shown(value: object) -> str:
         return repr(value)
     except Exception as error:  # such as a whole number of more digits than Python writes
         return f"a {type(value).__qualname__} that cannot be shown ({type(error).__qualname__})"
+
+
+def shown_url(url: object) -> str:
+    """What a URL looks like, be it none, without what may be a secret in it: who logs in, and what follows the path."""
+    if not isinstance(url, str):
+        return shown(url)
+    return repr(re.sub(r"(?s)([?#]).+", r"\1…", re.sub(r"(?s)\A(.*?//)?.*@", r"\1…@", url)))
 
 
 def _until(value: object, most: float) -> str:

@@ -154,7 +154,7 @@ async def test_a_bench_that_closes_closes_its_doors() -> None:
         ({"mcp": CALLERS, "public_url": "hub"}, "public_url is where others reach the door"),
         ({"mcp": CALLERS, "public_url": "http://hub:99999"}, "public_url is where others reach the door"),
         ({"mcp": CALLERS, "public_url": "http://hub/?token=x"}, "public_url is where others reach the door"),
-        ({"mcp": CALLERS, "public_url": "http://me:secret@hub"}, "public_url is where others reach the door"),
+        ({"mcp": CALLERS, "public_url": "http://me:secret@hub"}, "public_url is where .*, found 'http://…@hub'$"),
         ({"mcp": CALLERS, "approvals": "ask"}, "approvals is 'decline' or 'wait'"),
         ({"mcp": CALLERS, "default_agent": 5}, "default_agent is a text of at least one character, found 5"),
         ({"mcp": CALLERS, "limits": 0}, r"limits are given as workbench.door.Limits\(in_flight=…\), found 0"),

@@ -214,6 +214,8 @@ async def test_a_server_that_does_not_answer_is_said_to_have_taken_too_long() ->
         (("http://a/mcp", ["b"], None, None), "give one"),
         (("ftp://a", None, None, None), "begins with http:// or https://"),
         (("http://a:99999", None, None, None), "has a host and port that can be, found 'http://a:99999'"),
+        (("http://me:secret@a:99999/?k=1", None, None, None), r"found 'http://…@a:99999/\?…'$"),
+        (("http://me:secret@a", ["b"], None, None), r"found url='http://…@a' and command=\['b'\]; give one$"),
         (("http://a b/", None, None, None), "has a host and port that can be"),
         (("http://me:secret@a", None, "t", None), "a login in its url or a token, found both for 'a'"),
         (("http://a", None, None, {"A": "b"}), "a url takes no env"),

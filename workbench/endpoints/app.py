@@ -27,7 +27,7 @@ from starlette.websockets import WebSocketClose
 
 from workbench.endpoints.bucket import Bucket
 from workbench.errors import BadInput
-from workbench.given import parsed_url
+from workbench.given import parsed_url, shown_url
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -55,7 +55,7 @@ def names_of(host: str, public_url: str | None) -> frozenset[str]:
         if public is None or public.hostname is None or public.query or public.fragment or "@" in public.netloc:
             raise BadInput(
                 f"public_url is where others reach the door, e.g. 'https://host.example', without a login or query, "
-                f"found {public_url!r}"
+                f"found {shown_url(public_url)}"
             )
         names.add(public.hostname.encode("idna").decode())  # as the headers of a request have it
     if host in ANY and public_url is None:

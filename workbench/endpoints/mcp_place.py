@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from workbench.errors import BadInput
-from workbench.given import bearer, parsed_url
+from workbench.given import address, bearer, shown_url
 from workbench.models.addresses import public
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Place:
         self, url: str | None, command: Sequence[str] | None, token: str | None, env: Mapping[str, str] | None
     ) -> None:
         if (url is None) == (command is None):
-            raise BadInput(f"mcp_tools takes a url or command=[…], found url={url!r} and command={command!r}; give one")
+            found = "neither" if url is None else f"url={shown_url(url)} and command={command!r}"
+            raise BadInput(f"mcp_tools takes a url or command=[…], found {found}; give one")
         if token is not None:
             bearer(token, "the server")
         if url is None:
@@ -111,12 +112,7 @@ class Place:
 
 
 def _check_url(url: str, token: str | None, env: object) -> None:
-    parts = parsed_url(url)
-    if parts is None:
-        raise BadInput(
-            "the url of a server of tools begins with http:// or https://, and has a host and port that can be, "
-            f"found {url!r}"
-        )
+    parts = address("the url of a server of tools", url)
     if token is not None and "@" in parts.netloc:
         raise BadInput(f"a server is given a login in its url or a token, found both for {parts.hostname!r}; give one")
     if env is not None:

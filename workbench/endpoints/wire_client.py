@@ -12,7 +12,7 @@ from urllib.parse import urlunsplit
 from workbench.endpoints.wire_frames import FROM_HOST
 from workbench.endpoints.wire_link import Link
 from workbench.errors import BadInput, LinkError
-from workbench.given import bearer, parsed_url, seconds
+from workbench.given import address, bearer, seconds
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -30,37 +30,32 @@ async def connect(url: str, token: str, *, timeout: float = 10.0) -> Link:
 
     Raises: BadInput for a url or token that cannot be; LinkError when the door cannot be reached, or refuses.
     """
-    address, patience = _address(url), seconds("timeout", timeout)
+    where, patience = _where(url), seconds("timeout", timeout)
     bearer(token, "the door's owner")
 
     async def dial() -> _Socket:
-        return await _dial(address, token, patience)
+        return await _dial(where, token, patience)
 
     link = Link(url, dial)
     await link.open()
     return link
 
 
-def _address(url: object) -> str:
-    parts = parsed_url(url, SCHEMES)
-    if parts is None:
-        raise BadInput(
-            "the url of a door begins with http://, https://, ws:// or wss://, and has a host and port that can be, "
-            f"found {url!r}"
-        )
+def _where(url: object) -> str:
+    parts = address("the url of a door", url, SCHEMES)
     if "@" in parts.netloc:
         raise BadInput(f"a door asks for no login but the token; give the url of {parts.hostname!r} without one")
     path = parts.path.rstrip("/")
     return urlunsplit((SCHEMES[parts.scheme], parts.netloc, path if path.endswith("/wire") else f"{path}/wire", "", ""))
 
 
-async def _dial(address: str, token: str, patience: float) -> _Socket:
+async def _dial(where: str, token: str, patience: float) -> _Socket:
     from websockets.asyncio.client import connect as dial
     from websockets.exceptions import InvalidStatus, WebSocketException
 
     try:
         connection = await dial(
-            address,
+            where,
             additional_headers={"Authorization": f"Bearer {token}"},
             open_timeout=patience,
             max_size=FROM_HOST,
@@ -69,10 +64,10 @@ async def _dial(address: str, token: str, patience: float) -> _Socket:
     except InvalidStatus as error:
         status = error.response.status_code
         why = "it does not accept the token" if status in (401, 403) else "it serves no wire there"
-        raise LinkError(f"{address} answers {status}: {why}", place=address) from error
+        raise LinkError(f"{where} answers {status}: {why}", place=where) from error
     except (OSError, TimeoutError, WebSocketException, ValueError) as error:  # a redirect may lead to no address
-        raise LinkError(f"{address} cannot be reached: {str(error) or type(error).__name__}", place=address) from error
-    return _Socket(connection, address)
+        raise LinkError(f"{where} cannot be reached: {str(error) or type(error).__name__}", place=where) from error
+    return _Socket(connection, where)
 
 
 class _Socket:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadInput, ModelFailed
-from workbench.given import named, parsed_url, seconds
+from workbench.given import address, named, seconds
 from workbench.models.addresses import public
 from workbench.models.library import LibraryModel
 from workbench.models.messages import user_message
@@ -55,7 +55,7 @@ def openai_compatible(url: str, name: str, api_key: str = "unused", timeout: flo
     named("the server's name of a model", name)
     named("the key of a model's server", api_key)
     seconds("the timeout of a model's server", timeout)
-    _must_be_address(url)
+    address("the url of a model's server", url)
     try:
         from pydantic_ai.models.openai import OpenAIChatModel
         from pydantic_ai.profiles import InlineDefsJsonSchemaTransformer
@@ -122,7 +122,7 @@ async def probe(url: str, name: str | None = None, *, api_key: str = "unused", t
     Raises: BadInput for what is no address, when the extra `openai` is missing, or when no model is named and the
     server lists none.
     """
-    _must_be_address(url)
+    address("the url of a model's server", url)
     if name is None:
         client = _client(url, api_key, timeout)
         try:
@@ -133,14 +133,6 @@ async def probe(url: str, name: str | None = None, *, api_key: str = "unused", t
             raise BadInput(f"the server at {public(url)} lists no models; name one")
         name = listed[0]
     return await openai_compatible(url, name, api_key, timeout).probe()
-
-
-def _must_be_address(url: object) -> None:
-    if parsed_url(url) is None:
-        raise BadInput(
-            "the url of a model's server begins with http:// or https://, and has a host and port that can be, "
-            f"found {url!r:.80}"
-        )
 
 
 def _client(url: str, api_key: str, timeout: float) -> AsyncOpenAI:
