@@ -87,8 +87,15 @@ PASSWORD = {"type": "string", "format": "password"}
             {"next": {"next": {"pin": "x"}}},
             ["/next/next/pin"],
         ),
+        (
+            {"properties": {"pin": PASSWORD, "next": {"$ref": "#"}}},
+            {"next": {"next": {"pin": "x"}}},
+            ["/next/next/pin"],
+        ),
+        ({"patternProperties": {"^A-": PASSWORD}}, {"A-1": "x"}, ["/A-1"]),
+        ({"writeOnly": True}, {"a/b": "x", "c": ["x"]}, ["/a~1b", "/c"]),
     ],
-    ids=["escaped", "whole", "by position", "set", "circle"],
+    ids=["escaped", "whole", "by position", "set", "circle", "circle to the root", "by pattern", "all"],
 )
 def test_a_mask_stands_where_the_schema_says(schema: dict[str, Any], value: dict[str, Any], places: list[str]) -> None:
     assert secret_places(schema, value) == places

@@ -25,7 +25,8 @@ _STRING = r'"((?:[^"\\]|\\.)*)'
 
 def secret_texts(schema: Any, value: Any) -> Iterator[str]:
     """The texts of the secrets in a value, by its schema."""
-    yield from _texts(schema, value, schema, frozenset())
+    for _, found in _marked(schema, value, schema, frozenset()):
+        yield from _leaves(found)
 
 
 def secret_texts_of_raw(schema: Any, text: str) -> Iterator[str]:
@@ -90,11 +91,6 @@ def _with_mask(value: Any, parts: list[str], mask: str) -> Any:
     return value
 
 
-def _texts(schema: Any, value: Any, root: Any, seen: frozenset[str]) -> Iterator[str]:
-    for _, found in _marked(schema, value, root, seen):
-        yield from _leaves(found)
-
-
 def _marked(schema: Any, value: Any, root: Any, seen: frozenset[str], at: str = "") -> Iterator[tuple[str, Any]]:
     """What is marked in a value that stands `at` a place; where it has no place of its own, that of what it is in.
 
@@ -103,7 +99,10 @@ def _marked(schema: Any, value: Any, root: Any, seen: frozenset[str], at: str = 
     if not isinstance(schema, Mapping):
         return
     if _is_marked(schema):
-        yield at, value
+        if at or not isinstance(value, Mapping):
+            yield at, value
+        else:  # a whole has no place: each of its parts is told
+            yield from ((_place(at, name), item) for name, item in value.items())
         return
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference not in seen:
@@ -115,15 +114,26 @@ def _marked(schema: Any, value: Any, root: Any, seen: frozenset[str], at: str = 
         known = schema.get("properties")
         known = known if isinstance(known, Mapping) else {}
         for name, item in value.items():
-            place = f"{at}/{str(name).replace('~', '~0').replace('/', '~1')}"
-            own = known.get(name, schema.get("additionalProperties"))
-            yield from _marked(own, item, root, frozenset(), place)
+            for own in _schemas_of(name, schema, known):
+                yield from _marked(own, item, root, frozenset(), _place(at, name))
     elif isinstance(value, list | tuple | set | frozenset):
         first = _list(schema.get("prefixItems"))
         has_places = isinstance(value, list | tuple)
         for number, item in enumerate(value):
             own = first[number] if number < len(first) else schema.get("items")
             yield from _marked(own, item, root, frozenset(), f"{at}/{number}" if has_places else at)
+
+
+def _place(at: str, name: object) -> str:
+    """The place of what has a name inside what stands `at` a place."""
+    return f"{at}/{str(name).replace('~', '~0').replace('/', '~1')}"
+
+
+def _schemas_of(name: str, schema: Mapping[str, Any], known: Mapping[str, Any]) -> list[Any]:
+    """The schemas of what has a name; those by pattern count for every name, since a mask too many harms nobody."""
+    by_pattern = schema.get("patternProperties")
+    others = list(by_pattern.values()) if isinstance(by_pattern, Mapping) else []
+    return [known.get(name, schema.get("additionalProperties")), *others]
 
 
 def _is_marked(schema: Mapping[str, Any]) -> bool:
@@ -160,11 +170,10 @@ def _alternatives(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _definition(root: Any, reference: str) -> Any:
-    """What a reference inside a schema points at, such as `#/$defs/Login`; None for one that leads nowhere."""
+    """What a reference inside a schema points at, such as `#/$defs/Login` or `#`; None for one that leads nowhere."""
     found = root
-    for part in reference.removeprefix("#/").split("/"):
-        name = part.replace("~1", "/").replace("~0", "~")
-        found = found.get(name) if isinstance(found, Mapping) else None
+    for part in [] if reference == "#" else _parts(reference.removeprefix("#")):
+        found = _inside(found, part)
     return found
 
 
