@@ -31,7 +31,7 @@ from workbench.errors import BadInput, CallConflict, Signal
 from workbench.given import named, several, shown, whole
 from workbench.plain import decode, digest, encode
 from workbench.process.calls import Call
-from workbench.words import words_of
+from workbench.words import kind_and_words
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -238,7 +238,7 @@ def _scored(name: str, function: Score, result: Result) -> Callable[[], Any]:
     def failed(error: BaseException) -> dict[str, Any]:
         if isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, Signal)):  # not about this score
             raise error
-        return _unscored(f"score {name}: {type(error).__qualname__}: {words_of(error)}")
+        return _unscored(f"score {name}: {kind_and_words(error)}")
 
     async def waited() -> dict[str, Any]:
         try:

@@ -29,16 +29,18 @@ def doing(activation: Activation, requests: Requests, now: float) -> Doing | Non
         return Doing("running", "Waits for messages.")
     if activation.in_hand is None or (ledger := activation.ledger) is None:
         return None
-    at_work = [address for address in ledger.open if not _rests(ledger, address, requests)]
+    asleep = sleeps(ledger)
+    at_work = [each for each in ledger.open if each not in asleep and not _waits(ledger, each, requests)]
     if at_work:
         return _at_work(ledger, at_work[-1], activation.in_hand.seq, now)
     if not ledger.open:
         return Doing("running", f"Working on message {activation.in_hand.seq}.")
-    return _at_rest(ledger, requests, now)
+    return _at_rest(ledger, asleep, requests, now)
 
 
-def _rests(ledger: Ledger, address: Address, requests: Requests) -> bool:
-    return address in sleeps(ledger) or ledger.has(address, "wait") or requests.knows(ledger.key_of(address))
+def _waits(ledger: Ledger, address: Address, requests: Requests) -> bool:
+    """Whether a step waits for another process or a person."""
+    return ledger.has(address, "wait") or requests.knows(ledger.key_of(address))
 
 
 def _at_work(ledger: Ledger, address: Address, seq: int, now: float) -> Doing:
@@ -48,9 +50,8 @@ def _at_work(ledger: Ledger, address: Address, seq: int, now: float) -> Doing:
     return Doing("running", f"Working on message {seq}:", f"step {address.name}.")
 
 
-def _at_rest(ledger: Ledger, requests: Requests, now: float) -> Doing:
+def _at_rest(ledger: Ledger, asleep: set[tuple[str, str, int, int]], requests: Requests, now: float) -> Doing:
     """What it waits for: a person before another process, and that before the time."""
-    asleep = sleeps(ledger)
     asked = [address for address in ledger.open if requests.knows(ledger.key_of(address))]
     if asked:
         return Doing("waiting", "Waits for a decision", f"in step {asked[0].name}.", tone="amber")
