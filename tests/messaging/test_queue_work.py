@@ -297,12 +297,14 @@ async def test_whatever_a_handler_raises_is_a_failure_of_its_job_alone(
     assert [letter["error"] for letter in queue.dead()] == [words]
 
 
-@pytest.mark.parametrize("given", ["soon", None, float("inf"), pytest.param(10**400, id="huge"), ZeroDivisionError])
+@pytest.mark.parametrize(
+    "given", ["soon", None, float("inf"), pytest.param(10**400, id="huge"), ZeroDivisionError, Outcome]
+)
 async def test_a_back_off_that_fails_costs_no_worker_and_no_job(
     bench: Workbench, clock: ManualClock, given: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     def backoff(attempts: int) -> Any:
-        if given is ZeroDivisionError:
+        if isinstance(given, type):
             raise given
         return given
 

@@ -73,6 +73,33 @@ async def test_a_failing_handler_gets_the_same_event_again(bench: Workbench, clo
     assert subscription.state["received"] == 3
 
 
+class Outcome(BaseException):
+    """What a test library raises to end a test, say."""
+
+
+@pytest.mark.parametrize("plain", [False, True])
+async def test_whatever_a_handler_raises_it_gets_the_same_event_again(
+    bench: Workbench, clock: ManualClock, plain: bool
+) -> None:
+    tries: list[Any] = []
+
+    def heard(event: Any) -> None:
+        tries.append(event.body)
+        if len(tries) == 1:
+            raise Outcome("skipped")
+
+    async def heard_on_the_loop(event: Any) -> None:
+        heard(event)
+
+    subscription = bench.topic("orders").subscribe(heard if plain else heard_on_the_loop, name="mail", backoff=10)
+    await bench.topic("orders").publish("a")
+    await until(lambda: (subscription.state or {}).get("status") == "retrying", "the first try")
+    await clock.advance(10)
+    await until(lambda: subscription.state["status"] == "listening", "the second try")
+
+    assert (tries, subscription.status) == (["a", "a"], "running")
+
+
 async def test_a_handler_that_fails_for_good_crashes_where_it_stands(bench: Workbench, clock: ManualClock) -> None:
     orders, heard = bench.topic("orders"), Heard(fail_at="b", times=2)
     subscription = orders.subscribe(

@@ -17,16 +17,13 @@ from typing import Any
 from workbench.given import seconds
 from workbench.process.spawn import GRACE
 
-__all__ = ["FAILURES", "LONGEST_PAUSE", "Backoff", "Cut", "Hands", "pause_after"]
+__all__ = ["LONGEST_PAUSE", "Backoff", "Cut", "Hands", "pause_after"]
 
 LONGEST_PAUSE = 300.0
 """Seconds that a back-off grows to."""
 
 USUAL = 1.0
 """Seconds of the first pause where nothing else is said."""
-
-FAILURES = (Exception, KeyboardInterrupt, SystemExit)
-"""What a handler may raise without taking the kernel, or its own process, with it."""
 
 Backoff = float | Callable[[int], float]
 
@@ -82,7 +79,7 @@ def pause_after(backoff: Backoff, attempts: int) -> float:
     if callable(backoff):
         try:
             return seconds("what a back-off gives", max(0.0, float(backoff(attempts))))
-        except Exception:
+        except BaseException:  # whatever it is: the job or event is tried again
             log.exception("a back-off failed after attempt %s; the pause doubles from %s s instead", attempts, USUAL)
             backoff = USUAL
     return min(backoff * 2.0 ** min(attempts - 1, 60), LONGEST_PAUSE)

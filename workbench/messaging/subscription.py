@@ -2,8 +2,9 @@
 
 - Its state says how far it is, what it saw last, and how many events were forgotten before it came to them (`missed`).
 - A named one belongs to one kernel at a time. Where another has it, it stands by, and takes over when that one is gone.
-- An event whose receiver fails is given again after a back-off; after `max_attempts` the subscription crashes where it
-  stands, and subscribing again goes on with that event. So nothing is skipped, and the order stays.
+- An event whose receiver fails, whatever it raises, is given again after a back-off; after `max_attempts` the
+  subscription crashes where it stands, and subscribing again goes on with that event. So nothing is skipped, and the
+  order stays.
 - Disposing it unsubscribes.
 
 Source: PROCESSES 6.3.
@@ -11,13 +12,15 @@ Source: PROCESSES 6.3.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.messaging.handler import FAILURES, Backoff, pause_after
+from workbench.errors import Signal
+from workbench.messaging.handler import Backoff, pause_after
 from workbench.process.definition import Definition
 
 if TYPE_CHECKING:
@@ -99,7 +102,9 @@ class Subscription:
         self.attempts += 1
         try:
             await self.receiver.give(event)
-        except FAILURES as error:
+        except (asyncio.CancelledError, GeneratorExit, Signal):
+            raise
+        except BaseException as error:
             if self.attempts >= self.max_attempts:
                 raise
             log.warning("event %s of %r failed: %r; it is given again", event.position, self.reel.topic, error)
