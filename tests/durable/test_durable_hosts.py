@@ -306,6 +306,7 @@ async def test_a_look_that_was_under_way_brings_no_disposed_follower_back(place:
     followed = list(two._runtime.following.values())  # as whoever looks has them, and awaits the store in between
 
     await there.dispose()
+    assert len(followed) == 1
     for each in followed:
         await each.refresh()
 

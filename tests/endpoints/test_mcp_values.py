@@ -113,7 +113,7 @@ async def test_what_is_nested_deeper_than_clients_read_is_refused(door: Door, er
 
 @pytest.fixture
 def breaking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doors have a method `break/it` over MCP that fails for a reason of its own."""
+    """Doors list prompts over MCP, and fail at it for a reason of their own."""
 
     async def broken(ctx: Any, params: Any) -> Any:
         raise RuntimeError("password=hunter2")

@@ -67,7 +67,9 @@ def _asker(message: Mapping[str, Any]) -> str:
     if type(parent) is dict:
         return str(parent["chain"][-1]["agent"])
     who = Principal(**message.get("principal", {}))
-    return str(who) if not who.is_owner else who.name if who.name != Principal().name else ""
+    if not who.is_owner:
+        return str(who)
+    return "" if who.name == Principal().name else who.name
 
 
 def _turn(facts: Facts, number: int, record: StepRecord, turn: Turn) -> MessageRow:

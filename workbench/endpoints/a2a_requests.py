@@ -27,17 +27,7 @@ from starlette.datastructures import QueryParams
 
 from workbench.plain import is_deeper
 
-__all__ = [
-    "DEEPEST",
-    "INVALID_PARAMS",
-    "INVALID_REQUEST",
-    "LISTED",
-    "UNREADABLE",
-    "Refused",
-    "fitting",
-    "parsed",
-    "rpc",
-]
+__all__ = ["LISTED", "Refused", "fitting", "parsed", "rpc"]
 
 DEEPEST = 64
 """Levels of a request's JSON."""
@@ -104,7 +94,7 @@ def rpc(body: Any) -> dict[str, Any]:
 
 
 def fitting(params: Any, model: Any) -> None:
-    """Whether parameters, or those of a query, fit a message of 1.0. Raises: Refused."""
+    """Check that parameters, or those of a query, fit a message of 1.0. Raises: Refused."""
     try:
         if isinstance(params, QueryParams):
             parse_params(params, model())

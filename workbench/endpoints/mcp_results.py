@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.endpoints.catalogue import Offer
     from workbench.endpoints.errands import Standing
 
-__all__ = ["DEEPEST", "as_tool", "gives_content", "of_answer", "of_call", "refusal", "telling"]
+__all__ = ["as_tool", "gives_content", "of_answer", "of_call", "refusal", "telling"]
 
 DEEPEST = 150
 """Levels of a structured result: clients read messages of some 200, which have more around it."""
