@@ -265,3 +265,19 @@ async def test_a_conversation_goes_on_with_a_library_agent(house: House) -> None
 
     said = [part.content for message in story.asked[0] for part in message.parts if hasattr(part, "content")]
     assert said == ["Pay 3", "3 paid", "amount must be positive", "Paid.", "Thank you"]
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()], ids=repr)
+async def test_what_ends_programs_ends_no_more_than_its_call(room: House, raised: BaseException) -> None:
+    story = Story(use("leave"), "Never.")
+
+    @story.agent.tool_plain
+    async def leave() -> str:
+        raise raised
+
+    bench = await room.open(agent := durable_agent(story.agent))
+    run = bench.run(agent, "Leave")
+    with pytest.raises(RunFailed, match=rf"'leave' failed with {type(raised).__name__}"):
+        await asyncio.wait_for(run, 10)
+
+    assert [(row["status"], row["error"]["type"]) for row in calls(run)] == [("failed", type(raised).__name__)]

@@ -20,6 +20,7 @@ from pydantic_core import to_jsonable_python
 from workbench.agents.context import ToolContext
 from workbench.agents.delegation import Delegation
 from workbench.agents.inquiry import Inquiry
+from workbench.agents.lines import is_cancelled
 from workbench.agents.live import Nudge
 from workbench.agents.memory import Memory
 from workbench.agents.outcomes import error_of, outcome, raised
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from workbench.agents.tools import Tool
     from workbench.durable.context import DurableContext
 
-__all__ = ["ASKS", "Execution"]
+__all__ = ["ASKS", "Execution", "holds_a_signal"]
 
 
 ASKS = "asks"
@@ -108,13 +109,13 @@ class Execution:
                 value = await self._value(tool, bound, call.branch, printed)
             content = _kept(value, tool)
         except asyncio.CancelledError as error:
-            if _is_cancelled():
+            if is_cancelled():
                 raise
             return raised(error, note)
         except NotPlain as error:
             return outcome("failed", error=error_of("NotPlain", f"{error}; the tool did run"), note=note)
         except BaseException as error:
-            if self._context.over and _holds_a_signal(error):
+            if self._context.over and holds_a_signal(error):
                 raise
             return _said(error, call)
         return outcome("success", content=content, note=note)
@@ -222,11 +223,6 @@ def _kept(value: Any, tool: Tool) -> Any:
         return decode(encode(made, path))
 
 
-def _is_cancelled() -> bool:
-    """Whether the call itself is cancelled, and not something of its own that its tool awaited."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
-def _holds_a_signal(error: BaseException) -> bool:
+def holds_a_signal(error: BaseException) -> bool:
+    """Whether it is a signal of the runtime, or a group with one in it."""
     return isinstance(error, Signal) or (isinstance(error, BaseExceptionGroup) and error.split(Signal)[0] is not None)

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from workbench.agents.asking import Asking
 from workbench.agents.calls import INTERRUPTED, OUTCOME, branch_of
 from workbench.agents.durable_agent import DurableAgent
+from workbench.agents.execution import holds_a_signal
 from workbench.agents.gate import INTENT, Gate, Permit
-from workbench.agents.lines import Line
+from workbench.agents.lines import Line, is_cancelled
 from workbench.agents.loop import Loop
 from workbench.agents.outcomes import outcome, raised, told
 from workbench.agents.secret_texts import secret_places
@@ -187,7 +188,13 @@ class ForeignLoop(Loop):
             return outcome("interrupted", content=INTERRUPTED, note=note)
         try:
             payload = await run()
-        except Exception as error:
+        except asyncio.CancelledError as error:
+            if is_cancelled():
+                raise
+            return raised(error, note)
+        except BaseException as error:
+            if self._context.over and holds_a_signal(error):
+                raise
             return raised(error, note)
         kind = payload.get("kind") if isinstance(payload, dict) else None
         words = payload.get("message") if kind in STATUSES else None

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-__all__ = ["Line"]
+__all__ = ["Line", "is_cancelled"]
 
 Body = Callable[[], Awaitable[Any]]
 Take = Callable[[Body], Awaitable[Any]]
@@ -87,10 +87,14 @@ class _Asked:
         return await self._done
 
     async def carry_out(self, body: Body) -> None:
-        """In the asking task: do it, and hand over what came of it."""
+        """In the asking task: do it, and hand over what came of it, whatever that is, unless this task is cancelled."""
         try:
             value = await body()
-        except Exception as error:
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if is_cancelled():
+                raise
             if not self._done.done():
                 self._done.set_exception(error)
         else:
@@ -112,3 +116,9 @@ class _Asked:
                 future.cancel()
             elif not future.cancelled():
                 future.exception()
+
+
+def is_cancelled() -> bool:
+    """Whether the current task itself is cancelled, and not something that it awaited."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
