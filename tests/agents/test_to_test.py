@@ -177,6 +177,25 @@ async def test_a_team_is_played_again_and_a_failed_run_fails_again(
     assert "2 passed" in words
 
 
+async def test_a_fork_is_played_again_with_all_that_its_origin_asked(
+    room: House, shop: ModuleType, tmp_path: Path
+) -> None:
+    bench = await room.open()
+    shop.helper._model = models.scripted(call("look_up", order_id="A-1"), "It is paid.")
+    ask = call("ask_helper", message="Is A-1 paid?")
+    run = await played(bench, shop, [ask, call("look_up", order_id="A-1")], "It is.")
+    await run
+
+    for number, edit in enumerate(({"t1.1": {"id": "A-1", "total": 1}}, {"t1.1": OSError("gone")})):
+        fork = await run.fork(edit=edit, id=f"f{number}")
+        await fork
+        assert [child.id for child in fork.asked] == ["r1/t1.0"]
+        fork.to_test(tmp_path / f"test_fork_{number}.py")
+
+    code, words = pytest_says(tmp_path, ".")
+    assert (code, "2 passed" in words) == (0, True), words
+
+
 async def test_an_agent_of_a_notebook_is_named_and_a_file_needs_its_module(room: House, tmp_path: Path) -> None:
     agent = Agent("clerk", model=models.scripted("Done."))
     bench = await room.open(agent)

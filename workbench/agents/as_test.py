@@ -20,6 +20,7 @@ from unittest.mock import ANY
 
 from workbench.agents.as_source import imports_of, source
 from workbench.agents.durable_agent import DurableAgent
+from workbench.agents.edits import EDITED
 from workbench.agents.questions import INPUT_REQUIRED
 from workbench.agents.secret_texts import secret_texts, secret_texts_of_raw, texts_at
 from workbench.errors import BadInput
@@ -88,8 +89,9 @@ def source_of_test(
     secrets = _Secrets(run, agents)
     scripts: dict[str, dict[str, list[Any]]] = {}
     decisions: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    _gather(run, run.id, secrets, scripts, decisions)
-    expected = [_expected(call, ignored) for call in calls]
+    _gather(run, "", secrets, scripts, decisions)
+    edited = {row["id"] for row in run.view()["rows"] if row["kind"] == "call" and row["note"] == EDITED}
+    expected = [_expected(call, ignored, edited) for call in calls]
     parts = {"SCRIPTS": scripts, "DECISIONS": decisions, "CALLS": [secrets.masked(call) for call in expected]}
     return _text(run, module, name, parts, secrets)
 
@@ -117,14 +119,16 @@ def _where(agent: Agent, place: str | None, *, importable: bool) -> tuple[str | 
 
 def _gather(
     run: Run,
-    root: str,
+    inside: str,
     secrets: _Secrets,
     scripts: dict[str, dict[str, list[Any]]],
     decisions: dict[str, list[tuple[str, dict[str, Any]]]],
 ) -> None:
-    """The scripts of a run and of those it asked: by agent, then by what the agent was asked; and the decisions."""
+    """The scripts of a run and of those it asked: by agent, then by what the agent was asked; and the decisions.
+
+    `inside` is where the run was asked: nothing, or the calls that lead to it, each with a slash.
+    """
     facts = run.facts()
-    inside = run.id[len(root) + 1 :] + "/" if run.id != root else ""
     turns, asked = facts.turns(), str(facts.message.get("text", ""))
     for (number, _, turn), holder in zip(turns, facts.holders(), strict=False):
         script = scripts.setdefault(holder, {}).setdefault(secrets.masked(asked), [])
@@ -136,8 +140,8 @@ def _gather(
         verb = _VERBS.get(request.status, "dismiss")
         given = {name: decision[name] for name in ("args", "reason", "value") if name in decision}
         decisions.setdefault(inside + request.body["call"], []).append((verb, secrets.masked(given)))
-    for child in run.children:
-        _gather(child, root, secrets, scripts, decisions)
+    for child in run.asked:
+        _gather(child, f"{inside}{child.id.removeprefix(f'{child.parent}/')}/", secrets, scripts, decisions)
 
 
 def _said(turn: Turn) -> Any:
@@ -155,8 +159,10 @@ def _outcome(row: CallRow) -> dict[str, Any]:
     return {**made, "error": f"{error['type']}: {error['message']}"} if error else {**made, "result": row["result"]}
 
 
-def _expected(call: dict[str, Any], ignored: set[str]) -> dict[str, Any]:
-    """What a test expects of a call; what is left open equals anything."""
+def _expected(call: dict[str, Any], ignored: set[str], edited: set[str]) -> dict[str, Any]:
+    """What a test expects of a call; what is left open equals anything, as does what a person gave in a fork."""
+    if call["call"] in edited:
+        return {**{name: call[name] for name in ("call", "tool", "args")}, "outcome": ANY, "result": ANY}
     if call["outcome"] == "interrupted" or call["call"] in ignored:
         last = "error" if "error" in call else "result"
         how = ANY if call["outcome"] == "interrupted" else call["outcome"]
@@ -188,7 +194,7 @@ class _Secrets:
         for row in run.view()["rows"]:
             if row["kind"] == "call":  # what was marked when it ran, whatever its tool marks now
                 self._texts.update(texts_at(row["args"], row.get("secret", [])))
-        for child in run.children:
+        for child in run.asked:
             self._collect(child)
 
     def _proposed(self, holder: str, call: Call) -> Iterable[str]:

@@ -53,6 +53,11 @@ class Run(RunRecord):
         return self._studio.runs.children(self.id)
 
     @property
+    def asked(self) -> list[Run]:
+        """The runs that its calls asked, in order of asking; of a fork also those of its origin that it heard of."""
+        return [self._studio.runs[one.id] for one in self.facts().kin]
+
+    @property
     def team(self) -> Team:
         """The run with all that it asked, as one thing to look at: a graph and a table."""
         if self._team is None:
