@@ -87,6 +87,18 @@ async def test_two_who_ask_for_one_server_at_once_have_one_connection() -> None:
     await first.close()
 
 
+async def test_who_gives_up_takes_the_server_from_nobody_else() -> None:
+    gives_up = asyncio.ensure_future(mcp_tools(command=COMMAND))
+    stays = asyncio.ensure_future(mcp_tools(command=COMMAND))
+    await asyncio.sleep(0)
+    gives_up.cancel()
+
+    tools = await stays
+    assert gives_up.cancelled()
+    assert await mcp_tools(command=COMMAND) is tools
+    await tools.close()
+
+
 async def test_a_question_of_the_server_waits_in_the_inbox(bench: Workbench, tools: McpTools) -> None:
     clerk, heard = agent(tools, models.call("greet"), models.call("greet"))
     run = bench.run(clerk, "Greet twice")

@@ -70,12 +70,15 @@ async def mcp_tools(
     tools = McpTools(Connection(place, timeout)) if known is None else known  # one that has none yet is empty
     _open[home, place.identity] = tools
     tools.connection.timeout = timeout
+    tools._asking += 1
     try:
         await tools._take(rules)
     except BaseException:
-        if known is None:
+        if not tools._listed and tools._asking == 1:  # nobody else has it, or waits for it
             await tools.close()
         raise
+    finally:
+        tools._asking -= 1
     return tools
 
 
@@ -124,6 +127,8 @@ class McpTools(list[Tool]):
         self._rules = _Rules(False, "", False)
         self._seen: dict[str, str] = {}
         self._untrue: set[str] = set()
+        self._asking = 0
+        self._listed = False
         self._home = Home.of_running()
         connection.on_change = self._changed
 
@@ -156,7 +161,7 @@ class McpTools(list[Tool]):
         told = self._compared(listed) if self._seen else []
         self[:] = tools.values()
         self._rules, self.left_out, self._seen = rules, left_out, _fingerprints(listed)
-        self.changes, self._untrue = [], set()
+        self.changes, self._untrue, self._listed = [], set(), True
         return told
 
     def _tool(self, listed: ServerTool, rules: _Rules) -> Tool:
