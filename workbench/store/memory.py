@@ -162,7 +162,7 @@ class MemoryStore(MemoryRecords, MemoryGlance):
                 line.lives[at] = (id, replace(life, ended_at=self._now(), how=how, by=by))
         if line.epoch == epoch and line.owner == self.host.id:
             line.owner = None
-            if how == "closed":
+            if how == "closed" or line.inbox:
                 make_due(line, self._now())
         self._wrote()
         return self._done(None)

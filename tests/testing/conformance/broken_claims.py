@@ -198,6 +198,15 @@ class ClosesOverPosts(MemoryStore):
         return done
 
 
+class LeavesPostsAlone(MemoryStore):
+    def release(self, key: str, epoch: int, how: str, by: str) -> Any:
+        wake_at = self._look(key).wake_at
+        done = super().release(key, epoch, how, by)
+        if how != "closed":
+            self._look(key).wake_at = wake_at
+        return done
+
+
 class WatchesTopicsAlone(MemoryStore):
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         return super().watch(lambda: changed() if self._room.topics.lines else None)
@@ -251,7 +260,8 @@ BROKEN_CLAIMS: dict[type[MemoryStore], str] = {
     CollectsWhatIsLogged: "a_call_that_its_owner_logged_is_not_collected_again",
     PostsMoveTheWake: "a_post_wakes_a_key_that_sleeps",
     LetsPostsSleep: "what_was_posted_keeps_its_key_awake",
-    ClosesOverPosts: "what_was_posted_to_a_life_that_closes_is_due",
+    ClosesOverPosts: "what_was_posted_to_a_life_that_ends_is_due",
+    LeavesPostsAlone: "what_was_posted_to_a_life_that_ends_is_due",
     PostsNowAgain: "a_post_now_is_committed_when_it_returns",
     TellsEveryone: "the_owner_is_told_which_keys_have_posts",
     WatchesTopicsAlone: "a_write_of_another_host_is_noticed",

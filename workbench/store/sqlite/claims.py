@@ -149,7 +149,8 @@ def release(key: str, member: Member, epoch: int, how: str, by: str) -> Job[None
         if known is None:
             return
         ledger.sql(ENDED, (how, by, ledger.at, _life(ledger, known, epoch)))
-        if how == "closed" and known.epoch == epoch and (known.last_seq > known.cursor or known.posted):
+        left = known.posted or (how == "closed" and known.last_seq > known.cursor)
+        if known.epoch == epoch and left:
             ledger.set_wake(known, ledger.at if known.wake is None else min(known.wake, ledger.at))
             ledger.settle()
         ledger.sql(DISOWN, (known.id, member.slot, epoch))

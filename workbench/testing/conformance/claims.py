@@ -387,15 +387,19 @@ async def what_was_posted_keeps_its_key_awake(open_store: Open, clock: ManualClo
 
 
 @law
-async def what_was_posted_to_a_life_that_closes_is_due(open_store: Open, clock: ManualClock) -> None:
-    """Without it, what is posted while a life closes waits until the key is asked for."""
+async def what_was_posted_to_a_life_that_ends_is_due(open_store: Open, clock: ManualClock) -> None:
+    """Without it, what is posted while a life ends waits until the key is asked for, or for its redelivery."""
     ours, theirs = await open_store(), await open_store()
-    epoch = await begin(ours, "order:1")
-    await theirs.post("order:1", '"theirs"', id="call-1")
+    for how in ("closed", "disposed", "done"):
+        key = f"order:{how}"
+        epoch = await begin(ours, key)
+        seq = await ours.append(key, epoch, '"mine"')
+        await theirs.post(key, '"theirs"', id="call-1")
+        await ours.commit(key, epoch, Commit('"done"', 1, seq, wake_at=clock.now() + 30))
 
-    await ours.release("order:1", epoch, "closed", "")
+        await ours.release(key, epoch, how, "")
 
-    assert await theirs.due(clock.now(), clock.now() + 60, 10) == ["order:1"]
+        assert await theirs.due(clock.now(), clock.now() + 60, 10) == [key]
 
 
 @law
