@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from pydantic import BaseModel, Field, SecretStr
 from workbench import Agent, Policy, Rule, Workbench, models, tool
 from workbench.agents.compare import compare
 from workbench.agents.secret_texts import masked, secret_places
-from workbench.models.script import call
+from workbench.models.script import call, raw_call
 from workbench.widgets import static_twin
 
 KEPT = ("hunter2", "token-3", "pin-4")
@@ -70,6 +71,42 @@ async def test_a_secret_at_any_depth_is_shown_to_nobody() -> None:
     row = next(row for row in done["rows"] if row["kind"] == "call")
     assert (asked.secret, row["secret"]) == (places, places)
     assert opened == [{"password": "hunter2", "pin": "pin-4"}]
+
+
+BAD = {"pin": ["token-3"], "note": "open", "doors": {"logins": [{"user": "ana", "password": "hunter2"}]}}
+
+
+async def test_a_call_that_is_refused_before_it_begins_shows_no_secret_here_or_in_a_copy(tmp_path: Path) -> None:
+    raw = raw_call("unlock", json.dumps(ARGS)[:-1])
+    clerk = Agent(
+        "clerk", tools=[unlock], model=models.scripted([call("unlock", **ARGS), call("unlock", **BAD), raw], "Done.")
+    )
+    async with Workbench.open(":memory:", clerk, policy=Policy([Rule("deny", "unlock")])) as bench:
+        run = bench.run(clerk, "Unlock", id="a")
+        await run
+        views = [run.view()]
+        await bench.export("a", tmp_path / "a.jsonl")
+    async with Workbench.open(":memory:") as other:  # where nobody knows the tool
+        await other.import_(tmp_path / "a.jsonl")
+        views.append(other.runs["a"].view())
+    rows = [row for view in views for row in view["rows"] if row["kind"] == "call"]
+
+    assert [row["status"] for row in rows] == ["denied", "retried", "retried"] * 2
+    assert [secret for secret in KEPT for text in map(static_twin.html, views) if secret in text] == []
+    assert [secret for secret in KEPT if secret in str([row["error"] for row in rows])] == []
+
+
+async def test_what_a_person_changed_is_told_without_secrets() -> None:
+    clerk = Agent("clerk", tools=[unlock], model=models.scripted(call("unlock", **ARGS), "Done."))
+    async with Workbench.open(":memory:", clerk) as bench:
+        run = bench.run(clerk, "Unlock", id="a")
+        asked = await run.approval()
+        await bench.approvals.approve(asked.id, args={**ARGS, "pin": "pin-5"})
+        await run
+        row = next(row for row in run.view()["rows"] if row["kind"] == "call")
+
+    assert [secret for secret in (*KEPT, "pin-5") if secret in row["note"]] == []
+    assert opened[-1]["pin"] == "pin-5"
 
 
 PASSWORD = {"type": "string", "format": "password"}

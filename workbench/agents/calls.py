@@ -20,7 +20,7 @@ from workbench.agents.execution import ASKS, Execution
 from workbench.agents.gate import INTENT, Gate, Permit
 from workbench.agents.inquiry import rests_at_a_question
 from workbench.agents.outcomes import error_of, outcome, told
-from workbench.agents.secret_texts import secret_places
+from workbench.agents.secret_texts import places_of_call, secret_places, secret_texts, secret_texts_of_raw, without
 from workbench.errors import BadInput
 from workbench.models.messages import ToolResult, calls_of
 from workbench.plain import decode
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from workbench.models.messages import Call
     from workbench.store.journal import StepRecord
 
-__all__ = ["DEMAND", "OUTCOME", "ToolCalls", "branch_of"]
+__all__ = ["DEMAND", "OUTCOME", "ToolCalls", "branch_of", "with_places"]
 
 OUTCOME = "@outcome"
 DEMAND = "@demand"  # a tool that began wants a person's yes
@@ -128,7 +128,7 @@ class ToolCalls:
         tool, args = checked
         permit = await self._gate.permit(tool, args, branch, done)
         if isinstance(permit, dict):
-            return await self._conclude(permit)
+            return await self._conclude(with_places(permit, tool, args))
         if self._spending is not None:
             await self._spending.before_call(branch, self._moved)
         self._moved(branch, "running")
@@ -181,11 +181,13 @@ class ToolCalls:
             words = f"{call.tool!r} does not exist, available: {known}"
             return outcome("retried", error=error_of("UnknownTool", words))
         if call.args is None:
-            return outcome("retried", error=error_of("BadArguments", f"{call.error}; send a JSON object"))
+            words = without(f"{call.error}; send a JSON object", secret_texts_of_raw(tool.parameters, call.raw))
+            return with_places(outcome("retried", error=error_of("BadArguments", words)), tool, None)
         try:
             tool.validate(call.args)
         except BadInput as error:
-            return outcome("retried", error=error_of("BadArguments", str(error)))
+            words = without(str(error), secret_texts(tool.parameters, call.args))
+            return with_places(outcome("retried", error=error_of("BadArguments", words)), tool, call.args)
         return tool, call.args
 
     async def _conclude(self, outcome: dict[str, Any]) -> dict[str, Any]:
@@ -193,6 +195,12 @@ class ToolCalls:
             self._context.conclude()
         recorded: dict[str, Any] = await self._context.step(OUTCOME, _immediate(lambda: outcome))
         return recorded
+
+
+def with_places(made: dict[str, Any], tool: Tool, args: dict[str, Any] | None) -> dict[str, Any]:
+    """An outcome without an intent, with the places of the arguments that are shown to nobody."""
+    places = places_of_call(tool.parameters, args)
+    return {**made, "secret": places} if places else made
 
 
 def _immediate(function: Callable[[], Any]) -> Callable[[], Any]:

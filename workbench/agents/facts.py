@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from workbench.agents.kin import Kin
+    from workbench.agents.tools import Tool
     from workbench.durable.requests import Request
     from workbench.durable.stages import StageGraph, Stages
     from workbench.durable.steps import Address
@@ -38,8 +39,8 @@ Memo: TypeAlias = "dict[str, tuple[tuple[Any, ...], Any]]"
 class Facts:
     """`state` is the newest known; `records` are those of the run's message; `open` are the steps that run now.
 
-    `kin` are the runs that it asked, `nested` the requests of those and of whom they asked, `stages` those of agents
-    that are known here. `in_line` says that runs of its conversation are before it.
+    `kin` are the runs that it asked, `nested` the requests of those and of whom they asked, `stages` and
+    `tools` those of agents that are known here. `in_line` says that runs of its conversation are before it.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Facts:
     kin: list[Kin] = field(default_factory=list)
     nested: list[Request] = field(default_factory=list)
     stages: Mapping[str, Stages | None] = field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, Tool]] = field(default_factory=dict)
     lives: list[Activation] = field(default_factory=list)
     text: dict[int, str] = field(default_factory=dict)
     turn_began: dict[int, float] = field(default_factory=dict)

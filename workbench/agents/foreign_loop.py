@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.asking import Asking
-from workbench.agents.calls import INTERRUPTED, OUTCOME, branch_of
+from workbench.agents.calls import INTERRUPTED, OUTCOME, branch_of, with_places
 from workbench.agents.durable_agent import DurableAgent
 from workbench.agents.execution import holds_a_signal
 from workbench.agents.gate import INTENT, Gate, Permit
@@ -148,12 +148,14 @@ class ForeignLoop(Loop):
         if DEFERRED in done:
             self._deferred.add(branch)
         if branch not in self._decided:  # the library asks for no decision: the policy may
-            permit = await self._gate.permit(self._tool(tool, False), args, branch, done)
+            known = self._tool(tool, False)
+            permit = await self._gate.permit(known, args, branch, done)
             if isinstance(permit, dict):
-                return await self._conclude(_with_payload(permit))
+                return await self._conclude(with_places(_with_payload(permit), known, args))
             if permit.args != args:
                 words = f"A person changed the arguments to {permit.args!r}; call {tool} again with these."
-                return await self._conclude(outcome("retried", content=words, note=permit.note))
+                made = outcome("retried", content=words, note=permit.note)
+                return await self._conclude(with_places(made, known, args))
             note = permit.note
         elif (made := self._decided[branch]) is not None:
             return await self._conclude(_with_payload(made))
@@ -230,7 +232,7 @@ class ForeignLoop(Loop):
         if answered and not asked.elsewhere:
             self._decided[branch] = made  # the library carries it out, and what it is given is the answer
             return Verdict(args=asked.args)
-        await self._conclude(made)
+        await self._conclude(with_places(made, tool, asked.args))
         self._moved(branch, made["status"])
         self._results[branch] = ToolResult(asked.id, asked.tool, told(made), made["status"])
         return Verdict(result=made["content"]) if answered else Verdict(refusal=str(made["content"]))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.agents.outcomes import outcome
 from workbench.agents.policy import Proposal
 from workbench.agents.questions import tool_question
+from workbench.agents.secret_texts import DOTS, masked, secret_places
 from workbench.errors import ToolArgumentsInvalid
 from workbench.plain import digest
 
@@ -173,8 +174,9 @@ def _unfit(tool: Tool, request: Request, args: dict[str, Any]) -> str:
 def _granted(request: Request, args: dict[str, Any]) -> Permit:
     decision = request.decision or {}
     if request.status == "edited":
-        edited = decision["args"]
-        return Permit(edited, f"A person changed the arguments from {args!r} to {edited!r}.", approved=True)
+        edited, schema = decision["args"], request.body["schema"]
+        was, now = (masked(each, secret_places(schema, each), DOTS) for each in (args, edited))
+        return Permit(edited, f"A person changed the arguments from {was!r} to {now!r}.", approved=True)
     return Permit(args, f"approved by {_who(decision)}", approved=True)
 
 

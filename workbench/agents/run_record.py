@@ -301,6 +301,7 @@ class RunRecord(Shown):
         else:
             facts.message, facts.asked_at = self._first
         facts.stages = {name: agent.stages for name, agent in self._studio.agents.items() if agent.stages is not None}
+        facts.tools = {name: agent.tools for name, agent in self._studio.agents.items()}
         facts.kin = kin(self._studio.runs, self.id, facts.seq, facts.records)
         if facts.kin:
             facts.nested = [

@@ -15,10 +15,23 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["DOTS", "masked", "secret_places", "secret_texts", "secret_texts_of_raw", "texts_at"]
+__all__ = [
+    "DOTS",
+    "RAW",
+    "masked",
+    "places_of_call",
+    "secret_places",
+    "secret_texts",
+    "secret_texts_of_raw",
+    "texts_at",
+    "without",
+]
 
 DOTS = "••••••"
 """What stands for a secret where people look."""
+
+RAW = ""
+"""The name under which the arguments of a call are shown that are no JSON object, as they came."""
 
 _STRING = r'"((?:[^"\\]|\\.)*)'
 
@@ -45,6 +58,21 @@ def secret_texts_of_raw(schema: Any, text: str) -> Iterator[str]:
 def secret_places(schema: Any, value: Any) -> list[str]:
     """Where the secrets in a value stand, by its schema, as JSON pointers such as `/login/password`."""
     return list(dict.fromkeys(at for at, _ in _marked(schema, value, schema, frozenset())))
+
+
+def places_of_call(schema: Any, args: Any) -> list[str]:
+    """As `secret_places`, for the arguments of a call; of those that cannot be read, None, all are."""
+    if args is None:
+        return [f"/{RAW}"] if any(_names(schema)) else []
+    return secret_places(schema, args)
+
+
+def without(words: str, secrets: Iterable[str]) -> str:
+    """Words with dots for the secrets that are told in them, as they are or as Python or JSON writes them."""
+    told = {form for text in secrets for form in (text, repr(text)[1:-1], json.dumps(text)[1:-1])}
+    for text in sorted(told, key=len, reverse=True):
+        words = words.replace(text, DOTS)
+    return words
 
 
 def texts_at(value: Any, places: Iterable[str]) -> Iterator[str]:

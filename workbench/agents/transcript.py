@@ -12,6 +12,7 @@ from workbench.agents.calls import OUTCOME, branch_of
 from workbench.agents.context import Principal
 from workbench.agents.facts import call_of
 from workbench.agents.gate import INTENT
+from workbench.agents.secret_texts import RAW, places_of_call
 from workbench.durable.keys import step_key
 from workbench.plain import decode
 
@@ -149,8 +150,8 @@ def _made_call(facts: Facts, number: int, branch: str, call: Call) -> CallRow:
         "id": branch,
         "turn": number,
         "tool": call.tool,
-        "args": args if args is not None else {"": call.raw},
-        "secret": meant.get("secret", []),
+        "args": args if args is not None else {RAW: call.raw},
+        "secret": meant["secret"] if "secret" in meant else _secret(facts, number, call, result),
         "call_id": f"{facts.key}#{facts.origin}#{branch}",
         "status": status,
         "note": _note(facts, branch, status, result),
@@ -167,6 +168,13 @@ def _made_call(facts: Facts, number: int, branch: str, call: Call) -> CallRow:
     if stdout := (result or {}).get("stdout") or facts.printed.get(branch):
         row["stdout"] = stdout
     return row
+
+
+def _secret(facts: Facts, number: int, call: Call, result: dict[str, Any] | None) -> list[str]:
+    """Where the secrets of a call stand that has no intent: by its outcome, and by its tool where that is known."""
+    tool = facts.tools.get(facts.holders()[number - 1], {}).get(call.tool)
+    here = [] if tool is None else places_of_call(tool.parameters, call.args)
+    return list(dict.fromkeys([*(result or {}).get("secret", []), *here]))
 
 
 def _named(records: Iterable[StepRecord], branch: str, name: str) -> StepRecord | None:
