@@ -176,6 +176,47 @@ describe("an approval card", () => {
     assert.doesNotMatch(shown.page.innerHTML, /hunter/);
   });
 
+  describe("with secrets inside", () => {
+    const secret = { type: "string", format: "password" };
+    const args = { login: { user: "ana", password: "hunter2" }, keys: [{ id: 1, key: "hunter3" }], pin: "hunter4", note: "hunter5" };
+    const schema = {
+      properties: { login: { type: "object" }, keys: { type: "array" }, pin: { anyOf: [secret, { type: "null" }] }, note: { type: "string", writeOnly: true } },
+      required: Object.keys(args),
+    };
+    const asked = { ...views.inbox.pending[0], args, schema, secret: ["/login/password", "/keys/0/key", "/pin", "/note"] };
+    const fields = (): HTMLInputElement[] => [...card(0).querySelectorAll<HTMLInputElement>("input:not(.wb-check), textarea")];
+    const texts = (): string => shown.page.innerHTML + fields().map((field) => field.value).join();
+
+    test("edits what is around them, and shows none", async () => {
+      await inbox({ ...views.inbox, pending: [asked] });
+      await shown.press("Edit…");
+      await settle();
+      assert.deepEqual(fields().slice(2).map((field) => field.type), ["password", "password"]);
+      await shown.type(fields()[0] as Element, '{"user": "bo", "password": "••••••"}');
+      assert.doesNotMatch(texts(), /hunter/);
+      assert.match(card(0).textContent ?? "", /changed, was/);
+
+      await shown.press("JSON");
+      assert.match(fields()[0]?.value ?? "", /"bo"/);
+      assert.doesNotMatch(texts(), /hunter/);
+      await shown.press("Approve with changes");
+
+      assert.deepEqual(sent(), [["edit", { id: "ap-29", args: { ...args, login: { user: "bo", password: "hunter2" } } }]]);
+    });
+
+    test("sends no dots, and no secret of another", async () => {
+      await inbox({ ...views.inbox, pending: [asked] });
+      await shown.press("Edit…");
+      await settle();
+      for (const [nth, text] of [[1, '[{"id": 2, "key": "••••••"}]'], [2, "••••••5"]] as const) {
+        await shown.type(fields()[nth] as Element, text);
+      }
+
+      assert.match(card(0).textContent ?? "", /write the whole secret anew.*2 fields to fix/s);
+      assert.equal((shown.button("Approve with changes") as HTMLButtonElement).disabled, true);
+    });
+  });
+
   test("moves the focus to the next card after a decision", async () => {
     await inbox();
     await shown.press("Approve", 2);

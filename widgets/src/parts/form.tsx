@@ -4,9 +4,9 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Approval, Json } from "../types";
 import { Button, type Commands } from "./buttons";
-import { type Field, fieldsOf, inField, parsed, problemOf, typed } from "./schema";
+import { type Field, fieldsOf, hasDots, inField, masked, parsed, problemOf, restored, typed } from "./schema";
 import { Drawing } from "./shapes";
-import { json, oneLine, plural, visible } from "./words";
+import { DOTS, json, oneLine, plural, visible } from "./words";
 
 type Args = { [key: string]: Json };
 
@@ -22,24 +22,25 @@ interface FormProps {
 
 export function EditForm({ approval, args, commands, live, ready, onApprove, onBack }: FormProps): JSX.Element {
   const fields = fieldsOf(approval.schema, args);
-  const [texts, setTexts] = useState<Record<string, string>>(() =>
-    Object.fromEntries(fields.map((field) => [field.name, inField(field, args[field.name])])),
-  );
+  const shown = masked(args, approval.schema, approval.secret);
+  const textsOf = (from: Args): Record<string, string> => Object.fromEntries(fields.map((field) => [field.name, inField(field, from[field.name])]));
+  const [texts, setTexts] = useState<Record<string, string>>(() => textsOf(shown));
   const [raw, setRaw] = useState<string | null>(null);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => box.current?.querySelector<HTMLElement>("input, select, textarea")?.focus(), []);
 
-  const read = fields.map((field) => readField(field, texts[field.name] ?? "", args));
+  const read = fields.map((field) => readField(field, texts[field.name] ?? "", args, shown));
   const fromForm = Object.fromEntries(read.flatMap(({ field, value }) => (value === undefined ? [] : [[field.name, value]])));
-  const fromJson = raw === null ? null : parsed(raw);
-  const jsonProblem = raw === null ? null : objectProblem(fromJson, fields);
+  const said = raw === null ? null : parsed(raw);
+  const fromJson = said === null ? null : { value: restored(said.value, args, shown) };
+  const jsonProblem = raw === null ? null : objectProblem(fromJson, fields, args);
   const problems = raw === null ? read.filter((one) => one.problem !== null).length : jsonProblem === null ? 0 : 1;
   const value = raw === null ? fromForm : ((fromJson?.value ?? {}) as Args);
   const changed = json(value) !== json(args);
 
   const toForm = (): void => {
     if (raw === null || jsonProblem !== null) return;
-    setTexts(Object.fromEntries(fields.map((field) => [field.name, inField(field, value[field.name])])));
+    setTexts(textsOf((said?.value ?? {}) as Args));
     setRaw(null);
   };
   return (
@@ -50,7 +51,7 @@ export function EditForm({ approval, args, commands, live, ready, onApprove, onB
         </p>
         <span class="wb-segments" role="group" aria-label="How to edit">
           <Button small look="quiet" label="Form" pressed={raw === null} disabled={jsonProblem !== null} onPress={toForm} />
-          <Button small look="quiet" label="JSON" pressed={raw !== null} disabled={raw === null && problems > 0} onPress={() => raw === null && setRaw(json(fromForm, 2))} />
+          <Button small look="quiet" label="JSON" pressed={raw !== null} disabled={raw === null && problems > 0} onPress={() => raw === null && setRaw(json(dotted(read, texts, shown), 2))} />
         </span>
       </div>
       {raw === null ? (
@@ -60,7 +61,7 @@ export function EditForm({ approval, args, commands, live, ready, onApprove, onB
             id={`${approval.id}-${one.field.name}`}
             read={one}
             text={texts[one.field.name] ?? ""}
-            before={args[one.field.name]}
+            before={shown[one.field.name]}
             onInput={(text) => setTexts((held) => ({ ...held, [one.field.name]: text }))}
           />
         ))
@@ -102,7 +103,7 @@ export function AnswerForm({ approval, commands, live, ready, onAnswer, children
   const fields = fieldsOf(inside ? schema : { type: "object", properties: { [WHOLE]: schema }, required: [WHOLE], ...(schema.$defs === undefined ? {} : { $defs: schema.$defs }) }, {});
   const [texts, setTexts] = useState<Record<string, string>>(() => Object.fromEntries(fields.map((field) => [field.name, inField(field, field.schema.default)])));
   const [tried, setTried] = useState(false);
-  const read = fields.map((field) => readField(field, texts[field.name] ?? "", {}));
+  const read = fields.map((field) => readField(field, texts[field.name] ?? "", {}, {}));
   const problems = read.filter((one) => one.problem !== null).length;
   const values = Object.fromEntries(read.flatMap(({ field, value }) => (value === undefined ? [] : [[field.name, value]])));
   const answer = (): void => {
@@ -137,9 +138,11 @@ interface Read {
   problem: string | null;
 }
 
-function readField(field: Field, text: string, args: Args): Read {
-  const before = args[field.name];
-  if (text === inField(field, before)) return { field, value: before, problem: problemOf(field, before) };
+/** What a field holds, where dots stand for the secrets that were in it. */
+function readField(field: Field, text: string, args: Args, shown: Args): Read {
+  const [before, seen] = [args[field.name], shown[field.name]];
+  if (text === inField(field, seen)) return { field, value: before, problem: problemOf(field, before) };
+  if (seen === DOTS && text.includes(DOTS)) return { field, value: undefined, problem: MOVED };
   if (field.input === "choice") {
     const value = field.choices.find((choice) => inField(field, choice) === text);
     return { field, value, problem: problemOf(field, value) };
@@ -147,13 +150,31 @@ function readField(field: Field, text: string, args: Args): Read {
   if (field.input === "switch" && text !== "") return { field, value: text === "true", problem: null };
   const result = typed(field, text);
   if (result === null) return { field, value: undefined, problem: field.input === "number" ? problemOf(field, null) : "Is no JSON" };
-  return { field, value: result.value, problem: problemOf(field, result.value) };
+  const value = result.value === undefined ? undefined : restored(result.value, before, seen);
+  return { field, value, problem: moved(value, before) ?? problemOf(field, value) };
 }
 
-function objectProblem(result: { value: Json } | null, fields: Field[]): string | null {
+const MOVED = "Dots stand for what was there; write the whole secret anew";
+
+function moved(value: Json | undefined, before: Json | undefined): string | null {
+  return hasDots(value) && !hasDots(before) ? MOVED : null;
+}
+
+/** What the fields hold, for people: with dots where a secret is what it was. */
+function dotted(read: Read[], texts: Record<string, string>, shown: Args): Args {
+  const held = read.flatMap(({ field, value }) => {
+    const text = texts[field.name] ?? "";
+    const seen = text === inField(field, shown[field.name]) ? shown[field.name] : field.input === "json" ? parsed(text)?.value : value;
+    return value === undefined || seen === undefined ? [] : [[field.name, seen] as const];
+  });
+  return Object.fromEntries(held);
+}
+
+function objectProblem(result: { value: Json } | null, fields: Field[], args: Args): string | null {
   if (result === null) return "Is no JSON";
   const { value } = result;
   if (value === null || typeof value !== "object" || Array.isArray(value)) return "Must be an object";
+  if (moved(value, args) !== null) return MOVED;
   for (const field of fields) {
     const problem = problemOf(field, value[field.name]);
     if (problem !== null) return `${field.name}: ${problem}`;
@@ -183,7 +204,7 @@ function FieldRow(props: { id: string; read: Read; text: string; before?: Json |
         </span>
       </label>
       <div class="wb-field-input">
-        {field.input === "lines" || field.input === "json" ? (
+        {(field.input === "lines" && !field.secret) || field.input === "json" ? (
           <textarea {...common} rows={field.input === "json" ? 4 : 2} value={text} onInput={input} spellcheck={false} />
         ) : field.secret ? (
           <input {...common} type="password" value={text} onInput={input} autocomplete="off" />

@@ -28,16 +28,48 @@ export function fieldsOf(schema: Schema, args: { [key: string]: Json }): Field[]
   return names.map((name) => fieldOf(name, record(properties[name]) ?? {}, schema, !required.includes(name)));
 }
 
-/** Whether the schema marks an argument as secret. */
+/** Whether the schema marks an argument as secret, be it in one of its alternatives. */
 export function isSecret(schema: Schema, name: string): boolean {
-  const own = resolve(record((record(schema.properties) ?? {})[name]) ?? {}, schema);
-  return own.writeOnly === true || own.format === "password";
+  return isMarked(record((record(schema.properties) ?? {})[name]) ?? {}, schema);
+}
+
+function isMarked(given: Schema, root: Schema, isOne: boolean = true): boolean {
+  const own = resolve(given, root);
+  if (own.writeOnly === true || own.format === "password") return true;
+  const others = [own.anyOf, own.oneOf, own.allOf].flatMap((each) => (Array.isArray(each) ? each : []));
+  return isOne && others.some((each) => isMarked(record(each) ?? {}, root, false));
 }
 
 /** The arguments with dots for whatever is secret: at the places that are told, or marked by the schema. */
 export function masked(args: { [key: string]: Json }, schema: Schema | undefined, places: readonly string[] = []): { [key: string]: Json } {
   const marked = schema === undefined ? [] : Object.keys(args).filter((name) => isSecret(schema, name));
   return [...marked.map((name) => [name]), ...places.map(steps)].reduce<Json>(withDots, args) as { [key: string]: Json };
+}
+
+/**
+ * What was edited with dots for the secrets of `before`, which stand in it again where they are told by name. Inside a list an
+ * item is told by nothing but its place, so only one that nobody touched has its secrets back.
+ */
+export function restored(edited: Json, before: Json | undefined, shown: Json | undefined): Json {
+  if (shown === DOTS) return edited === DOTS ? (before as Json) : edited;
+  if (Array.isArray(edited) && Array.isArray(before) && Array.isArray(shown)) {
+    const stays = (item: Json, at: number): boolean => edited.length === shown.length && json(item) === json(shown[at] as Json);
+    return edited.map((item, at) => (stays(item, at) ? (before[at] as Json) : item));
+  }
+  const [inside, old, seen] = [named(edited), named(before), named(shown)];
+  if (inside === null || old === null || seen === null) return edited;
+  return Object.fromEntries(Object.entries(inside).map(([name, item]) => [name, Object.hasOwn(seen, name) ? restored(item, old[name], seen[name]) : item]));
+}
+
+function named(value: Json | undefined): Schema | null {
+  return record(record(value)?.$map) ?? record(value);
+}
+
+/** Whether dots stand in a value where no secret was before. */
+export function hasDots(value: Json | undefined): boolean {
+  if (value === DOTS) return true;
+  if (Array.isArray(value)) return value.some(hasDots);
+  return Object.values(record(value) ?? {}).some(hasDots);
 }
 
 /** The steps to a place; one that is no pointer is the name of an argument. */
