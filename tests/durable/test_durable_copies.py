@@ -268,6 +268,8 @@ FORGERIES: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "seq cannot be -1": lambda rows: rows[3].update(seq=-1),
     "epoch cannot be -1": lambda rows: rows[1].update(epoch=-1),
     "is there already, in line": lambda rows: rows.insert(-1, dict(next(row for row in rows if row["row"] == "call"))),
+    "the step '": lambda rows: rows.insert(-1, dict(next(row for row in rows if row.get("kind") == "step"))),
+    "the message '": lambda rows: rows.insert(-1, dict(next(row for row in rows if row.get("kind") == "message"))),
     "cursor cannot be behind the last message": lambda rows: rows[1].update(cursor=rows[1]["last_seq"] + 1),
     "a key is not empty": lambda rows: rows[1].update(key=""),
     "says 5 rows": lambda rows: rows[-1].update(rows=5),

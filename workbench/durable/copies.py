@@ -38,8 +38,13 @@ LONGEST = 7 * SIZE
 
 KINDS = frozenset(("message", "commit", *get_args(get_type_hints(StepRecord)["kind"])))
 WIDE = 1 << 62
-ONCE = {"call": ("call_id",), "record": ("kind", "id")}
-"""The columns by which there is one row of a kind."""
+ONCE = {
+    "call": ("call_id",),
+    "record": ("kind", "id"),
+    "message": ("seq",),
+    "step": ("seq", "branch", "name", "occurrence"),
+}
+"""The columns by which there is one row of a sort, or one entry of a kind."""
 
 
 async def export_key(store: Store, key: str, path: str | os.PathLike[str], *, at: float) -> int:
@@ -198,12 +203,13 @@ def _judge_row(row: CopyRow, rows: list[CopyRow], where: str) -> None:
 
 def _judge_once(row: CopyRow, seen: dict[tuple[str, ...], int], number: int, where: str) -> None:
     """Raises: BadInput for what is in a file already, and can be there once."""
-    if row["row"] in ONCE:
-        name = row["row"], *(row[column] for column in ONCE[row["row"]])
+    sort = row["kind"] if row["row"] == "entry" else row["row"]
+    if sort in ONCE:
+        name = sort, *(str(row[column]) for column in ONCE[sort])
         first = seen.setdefault(name, number)
         if first != number:
             raise BadInput(
-                f"{where}: the {row['row']} {name[-1]!r} is there already, in line {first}; export the key again"
+                f"{where}: the {sort} {' '.join(name[1:])!r} is there already, in line {first}; export the key again"
             )
 
 
