@@ -74,6 +74,18 @@ async def test_a_call_that_is_posted_while_its_follower_is_disposed_ends(place: 
         await asyncio.wait_for(call, 20)
 
 
+async def test_a_cast_elsewhere_that_waits_for_room_ends_when_its_follower_is_disposed(place: Place) -> None:
+    _, _, here, there = await owned(place, counter(mailbox=1), counter(mailbox=1))
+    await here.cast("hang")
+    cast = there.cast(2)
+    await until(lambda: there.states._waiters)
+
+    await there.dispose()
+
+    with pytest.raises(ProcessEnded, match="had no room"):
+        await asyncio.wait_for(_hear(cast), 20)
+
+
 async def test_a_call_elsewhere_ends_when_its_key_comes_here_and_cannot_begin(place: Place, monkeypatch) -> None:
     one, two, _, there = await owned(place, answering(1), answering(2))
     monkeypatch.setattr(one._runtime, "_look", blind)

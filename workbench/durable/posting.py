@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.errors import CallRefused
+from workbench.errors import CallRefused, ProcessEnded
 from workbench.plain import encode
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ __all__ = ["no_room", "post_to"]
 
 
 def post_to(process: Residence, store: Store, clock: Clock, text: str, id: str | None = None) -> Awaitable[int]:
-    """Post a message, when there is room; gives its number. Raises: CallRefused when the key refuses."""
+    """Post a message, when there is room; gives its number.
+
+    Raises: CallRefused when the key refuses, ProcessEnded when nobody here will hear of room.
+    """
     bound = process.definition.mailbox
     return _post(process, store, clock, text, id, None) if bound is None else _in_turn(process, store, clock, text, id)
 
@@ -46,6 +49,12 @@ async def _in_turn(process: Residence, store: Store, clock: Clock, text: str, id
         while not (number := await _post(process, store, clock, text, id, process.definition.mailbox)):
             if process.definition.full == "refuse":
                 raise no_room(process)
+            if not process.hears:
+                raise ProcessEnded(
+                    f"{process.key!r} is {process.status} here, and had no room; nothing was sent, send it again",
+                    name=process.key,
+                    status=process.status,
+                )
             await process.states.change()
         return number
 
