@@ -22,7 +22,7 @@ from workbench.agents.as_source import imports_of, source
 from workbench.agents.durable_agent import DurableAgent
 from workbench.agents.edits import EDITED
 from workbench.agents.questions import INPUT_REQUIRED
-from workbench.agents.secret_texts import secret_texts, secret_texts_of_raw, texts_at
+from workbench.agents.secret_texts import RAW, secret_texts, secret_texts_of_raw, texts_at
 from workbench.errors import BadInput
 from workbench.given import named, several
 from workbench.models.script import ScriptedCall
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from workbench.agents.agent import Agent
     from workbench.agents.run import Run
+    from workbench.agents.tools import Tool
     from workbench.agents.views import CallRow
     from workbench.models.messages import Call
     from workbench.models.model import Turn
@@ -182,7 +183,8 @@ class _Secrets:
 
     def _collect(self, run: Run) -> None:
         facts = run.facts()
-        for (_, _, turn), holder in zip(facts.turns(), facts.holders(), strict=False):
+        holders = facts.holders()
+        for (_, _, turn), holder in zip(facts.turns(), holders, strict=False):
             for call in turn.calls:
                 self._texts.update(self._proposed(holder, call))
         for request in facts.requests:
@@ -192,19 +194,25 @@ class _Secrets:
                 given.append(decision.get("value"))
             self._texts.update(text for value in given for text in _secrets_in(schema, value))
         for row in run.view()["rows"]:
-            if row["kind"] == "call":  # what was marked when it ran, whatever its tool marks now
+            if row["kind"] != "call":
+                continue
+            is_read = RAW in row["args"] and self._tool(holders[row["turn"] - 1], row["tool"]) is not None
+            if not is_read:  # what was marked when it ran, whatever its tool marks now
                 self._texts.update(texts_at(row["args"], row.get("secret", [])))
         for child in run.asked:
             self._collect(child)
 
     def _proposed(self, holder: str, call: Call) -> Iterable[str]:
-        agent = self._agents.get(holder)
-        tool = agent.tools.get(call.tool) if agent is not None else None
+        tool = self._tool(holder, call.tool)
         if tool is None:
             return ()
         if call.args is None:
             return secret_texts_of_raw(tool.parameters, call.raw)
         return _secrets_in(tool.parameters, call.args)
+
+    def _tool(self, holder: str, name: str) -> Tool | None:
+        agent = self._agents.get(holder)
+        return None if agent is None else agent.tools.get(name)
 
     def masked(self, value: Any) -> Any:
         """A value without the secrets, wherever they stand in it."""
