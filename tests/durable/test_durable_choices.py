@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from places import Place, settle, until
 from test_durable_drift import drifted, shop, steps
 
-from workbench import Call, durable
+from workbench import Call, Workbench, durable
 from workbench.errors import AlreadyDecided, BadInput, DeadLettered, Drift, NoCode
 
 
@@ -65,6 +66,18 @@ async def test_starting_over_runs_the_effects_again_and_keeps_the_history(place:
     assert ran == ["charge", "mail", "bill", "mail"]
     assert kinds(place.benches[-1]) == ["step", "step", "attempt", "drift", "replaced", "step", "step"]
     assert place.benches[-1].blocked == {}
+
+
+async def test_a_key_that_started_over_can_be_copied(place: Place, tmp_path: Path) -> None:
+    handle, _ = await stopped(place, ["charge", "mail"], ["bill", "mail"])
+    await handle.start_over()
+    assert await handle.until(lambda state: state == 1) == 1
+
+    await place.benches[-1].export("shop:a", tmp_path / "shop.jsonl")
+
+    async with Workbench.open(":memory:") as other:
+        assert await other.import_(tmp_path / "shop.jsonl") == "shop:a"
+        assert kinds(other) == kinds(place.benches[-1])
 
 
 async def test_starting_over_is_kept_by_the_journal_until_somebody_acts_on_it(place: Place) -> None:

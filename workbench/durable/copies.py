@@ -204,6 +204,9 @@ def _judge_row(row: CopyRow, rows: list[CopyRow], where: str) -> None:
 def _judge_once(row: CopyRow, seen: dict[tuple[str, ...], int], number: int, where: str) -> None:
     """Raises: BadInput for what is in a file already, and can be there once."""
     sort = row["kind"] if row["row"] == "entry" else row["row"]
+    if sort == "replaced":  # its message started over, and does its steps again
+        for name in [name for name in seen if name[:2] == ("step", str(row["seq"]))]:
+            del seen[name]
     if sort in ONCE:
         name = sort, *(str(row[column]) for column in ONCE[sort])
         first = seen.setdefault(name, number)
