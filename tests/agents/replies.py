@@ -240,6 +240,7 @@ async def row(house: House, reply: Reply) -> str:
         run = bench.run(agent, "Go", id="r1")
         async with asyncio.timeout(20):
             await ended(house, run)
+        await model.close()
         assert_valid(server)
         seen = sees(run).replace(server.url, "…")
         does = f"{reply.does}; {len(server.requests)} request{'s' if len(server.requests) > 1 else ''}"

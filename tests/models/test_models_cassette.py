@@ -113,6 +113,7 @@ async def test_a_cassette_holds_no_key_header_or_login(cassette):
         model = models.openai_compatible(url, "qwen3", api_key="hidden-key")
         settings = {"extra_headers": {"x-api-key": "hidden-header"}, "extra_body": {"token": "hidden-body"}}
         turn, _ = await ask(models.recorded(model, cassette), settings=settings)
+        await model.close()
 
     assert (turn.text, len(server.requests)) == ("Hello", 1)
     assert "hidden" not in cassette.read_text() + json.dumps(turn.to_plain()) + model.name

@@ -23,13 +23,16 @@ async def asked(*answers: Answer, request: Request | None = None) -> tuple[Turn,
         pieces: list[str] = []
         model = models.openai_compatible(server.url, "qwen3")
         turn = await model.ask(request or Request("Be kind.", [user_message("hi")], [ADD]), pieces.append)
+        await model.close()
         return turn, pieces, server
 
 
 async def failure_of(answer: Answer) -> ModelFailed:
     async with OpenAIServer(answer) as server:
+        model = models.openai_compatible(server.url, "qwen3")
         with pytest.raises(ModelFailed) as failure:
-            await models.openai_compatible(server.url, "qwen3").ask(Request(None, [user_message("hi")]), print)
+            await model.ask(Request(None, [user_message("hi")]), print)
+        await model.close()
         assert len(server.requests) == 1, "the provider's own retries are off"
         return failure.value
 
@@ -91,6 +94,7 @@ async def test_a_conversation_is_read_once_and_sent_whole():
         for _ in range(2):
             await model.ask(Request(None, list(history)), print)
             history += [model_message(["four"], model="m"), user_message("five")]
+        await model.close()
 
     said = [[message["content"] for message in request["messages"]] for request in server.requests]
     assert said == [["one", "two", "three"], ["one", "two", "three", "four", "five"]]
@@ -206,6 +210,7 @@ async def test_cancelling_ends_the_request_at_once():
 
         with pytest.raises(asyncio.CancelledError):
             await task
+        await model.close()
 
 
 async def test_a_history_of_another_format_is_refused_by_name():

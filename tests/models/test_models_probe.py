@@ -49,7 +49,9 @@ async def test_what_a_server_leaves_out_is_told():
     answers = [Answer([text("Hello.")]), Answer([text("42"), *closing("stop")]), Answer(status=400)]
     async with OpenAIServer(*answers) as server:
         server.lists = False
-        table = await models.openai_compatible(server.url, "qwen3").probe()
+        model = models.openai_compatible(server.url, "qwen3")
+        table = await model.probe()
+        await model.close()
 
     assert not any(works(table).values())
     seen = {row["check"]: row["seen"] for row in table}

@@ -100,6 +100,10 @@ class CompatibleModel(LibraryModel):
         rows.append(await _checked("gives a typed output", self._typed))
         return Table(rows, columns=("check", "works", "seen"))
 
+    async def close(self) -> None:
+        """Close the connections to its server; it cannot be asked any more. Left out, they close with the kernel."""
+        await self._client.close()
+
     async def _listed(self) -> tuple[bool, str]:
         names = [model.id async for model in self._client.models.list()]
         here = self._foreign.model_name in names
@@ -124,15 +128,21 @@ async def probe(url: str, name: str | None = None, *, api_key: str = "unused", t
     """
     address("the url of a model's server", url)
     if name is None:
-        client = _client(url, api_key, timeout)
         try:
-            listed = [model.id async for model in client.models.list()]
+            async with _client(url, api_key, timeout) as client:
+                listed = [model.id async for model in client.models.list()]
+        except BadInput:
+            raise
         except Exception as error:
             raise BadInput(f"the server at {public(url)} lists no models ({error}); name one") from error
         if not listed:
             raise BadInput(f"the server at {public(url)} lists no models; name one")
         name = listed[0]
-    return await openai_compatible(url, name, api_key, timeout).probe()
+    model = openai_compatible(url, name, api_key, timeout)
+    try:
+        return await model.probe()
+    finally:
+        await model.close()
 
 
 def _client(url: str, api_key: str, timeout: float) -> AsyncOpenAI:
