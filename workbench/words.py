@@ -8,7 +8,7 @@ Knows nothing of who writes it down.
 
 from __future__ import annotations
 
-__all__ = ["LONGEST", "as_text", "kind_and_words", "words_of"]
+__all__ = ["LONGEST", "as_text", "is_whole", "kind_and_words", "words_of"]
 
 LONGEST = 100_000
 """Characters that are kept of what an error says, or of its traceback."""
@@ -30,4 +30,9 @@ def kind_and_words(error: BaseException) -> str:
 
 def as_text(text: str) -> str:
     """The text with a question mark for each half of a character."""
-    return text.encode(errors="replace").decode()
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def is_whole(text: str) -> bool:
+    """Whether UTF-8 can hold the text: no half of a character is in it."""
+    return text.isascii() or as_text(text) == text

@@ -32,13 +32,19 @@ def worker(word: str, gates: dict[str, asyncio.Event], seen: list[tuple[str, Any
     return body
 
 
-async def test_a_message_at_work_is_finished_under_the_old_code(place: Place) -> None:
-    gates, seen = {"slow": asyncio.Event()}, []
+async def at_work(place: Place, gates: dict[Any, asyncio.Event], seen: list[Any]) -> tuple[Any, Any]:
+    """A bench, and a process of it that is at a slow message of two under its old code."""
     bench = await place.open(worker("old", gates, seen))
     handle = bench.lookup("worker", id="a")
     handle.cast("slow")
     handle.cast("next")
     await until(lambda: seen == [("old", "slow")])
+    return bench, handle
+
+
+async def test_a_message_at_work_is_finished_under_the_old_code(place: Place) -> None:
+    gates, seen = {"slow": asyncio.Event()}, []
+    bench, handle = await at_work(place, gates, seen)
     epoch = handle.epoch
 
     bench.add(worker("new", gates, seen))
@@ -53,11 +59,7 @@ async def test_a_message_at_work_is_finished_under_the_old_code(place: Place) ->
 
 async def test_no_message_is_begun_under_code_that_was_replaced(place: Place) -> None:
     gates, seen = {"slow": asyncio.Event()}, []
-    bench = await place.open(worker("old", gates, seen))
-    handle = bench.lookup("worker", id="a")
-    handle.cast("slow")
-    handle.cast("next")
-    await until(lambda: seen == [("old", "slow")])
+    bench, handle = await at_work(place, gates, seen)
     await place.clock.idle()
 
     gates["slow"].set()  # the message ends in the turn in which its code is replaced

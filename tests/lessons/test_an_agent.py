@@ -18,14 +18,3 @@ async def test_the_lesson_runs_from_top_to_bottom(tmp_path):
         assert nb.output("fallback") == "'answered by scripted, after first (connection), second (connection)'"
         assert nb.output("proof") == "6 agents, 10 turns, 10 asks"
         assert nb.widget("panel")["result"]["until"] == "2026-04-01"
-
-
-async def test_the_lesson_may_be_run_again_in_the_same_kernel(tmp_path):
-    async with Notebook(LESSON, cwd=tmp_path) as nb:
-        await nb.run_all()
-        for cell in nb.notebook.cells:
-            if cell.cell_type == "code":
-                assert await nb.run(cell.metadata.tags[0]) == "finished"
-
-        assert nb.errors == []
-        assert nb.output("proof") == "6 agents, 10 turns, 10 asks"

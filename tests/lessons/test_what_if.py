@@ -24,14 +24,3 @@ async def test_the_lesson_runs_as_it_is_written(tmp_path):
         assert "6 runs, 0 failed, right_order 1.00" in nb.output("evaluate")
         assert nb.errors == []
     assert (tmp_path / "lesson-09" / "test_cancel.py").is_file()
-
-
-async def test_the_lesson_may_be_run_again_in_the_same_kernel(tmp_path):
-    async with Notebook(LESSON, cwd=tmp_path) as nb:
-        await nb.run_all()
-        for cell in nb.notebook.cells:
-            if cell.cell_type == "code":
-                assert await nb.run(cell.metadata.tags[0]) == "finished"
-
-        assert nb.errors == []
-        assert nb.output("proof") == PROOF

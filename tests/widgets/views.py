@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.agents.secret_texts import secret_places
+
 __all__ = ["START", "action", "approval", "call", "comparison", "inbox", "message", "process", "run", "team"]
 
 START = 1_795_960_951.0  # 29 Nov 2026, 14:02:31 UTC
@@ -40,7 +42,8 @@ def approval(id: str = "ap-31", **more: Any) -> dict[str, Any]:
     said = {"sentence": "Cancels order A-1002.", "act": "Changes data.", "args": {"order_id": "A-1002"}, "schema": {}}
     when = {"asked_at": START + 5, "expires_at": None, "decided_at": None, "status": "pending"}
     by = {"decided_by": None, "via": None, "reason": None, "effective_args": None, "actions": []}
-    return {**base, **said, **when, **by, **more}
+    view = {**base, **said, **when, **by, **more}
+    return {"secret": secret_places(view["schema"], view["args"]), **view}
 
 
 def run(**more: Any) -> dict[str, Any]:

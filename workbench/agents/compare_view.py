@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from workbench.agents.alignment import aligned
 from workbench.agents.differences import Field, Piece, changed_fields, pieces
-from workbench.agents.secret_texts import DOTS, masked, secret_places
+from workbench.agents.secret_texts import DOTS, masked, places_of_row
 
 if TYPE_CHECKING:
     from workbench.agents.views import CallRow, MessageRow, NowLine, RunView, Span, Usage
@@ -202,8 +202,7 @@ def _began(row: MessageRow | CallRow) -> float:
 
 
 def _masked(row: CallRow) -> dict[str, Any]:
-    asked = secret_places(row["approval"]["schema"], row["args"]) if row["approval"] is not None else []
-    shown: dict[str, Any] = masked(row["args"], [*asked, *row.get("secret", [])], DOTS)
+    shown: dict[str, Any] = masked(row["args"], places_of_row(row), DOTS)
     return shown
 
 

@@ -287,7 +287,7 @@ class _Case:
         try:
             run = self._runs.start(self._agent, request, id=self.key)
         except (BadInput, CallConflict) as refused:  # the others have their runs all the same
-            why = f"{type(refused).__qualname__}: {refused}"
+            why = kind_and_words(refused)
             nothing = dict.fromkeys(("output", "tokens", "cost"))
             return {"status": "failed", "error": why, "seconds": 0.0, "calls": [], **nothing}
         await _ended(run)

@@ -20,6 +20,7 @@ __all__ = [
     "RAW",
     "masked",
     "places_of_call",
+    "places_of_row",
     "secret_places",
     "secret_texts",
     "secret_texts_of_raw",
@@ -65,6 +66,12 @@ def places_of_call(schema: Any, args: Any) -> list[str]:
     if args is None:
         return [f"/{RAW}"] if any(_names(schema)) else []
     return secret_places(schema, args)
+
+
+def places_of_row(row: Mapping[str, Any]) -> list[str]:
+    """Where the secrets of a call stand in its arguments, by its row in a view: as marked when it ran or asked."""
+    asked = secret_places(row["approval"]["schema"], row["args"]) if row["approval"] is not None else []
+    return list(dict.fromkeys([*asked, *row.get("secret", ())]))
 
 
 def without(words: str, secrets: Iterable[str]) -> str:

@@ -24,6 +24,7 @@ from workbench.errors import BadInput, NoCode
 from workbench.plain import SIZE, canonical
 from workbench.store.journal import StepRecord
 from workbench.store.upkeep import ROWS, CopyRow
+from workbench.words import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ async def export_key(store: Store, key: str, path: str | os.PathLike[str], *, at
 
 def _file(path: object) -> Path:
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
-    if not isinstance(name, str) or not name or "\0" in name or not _is_text(name):
+    if not isinstance(name, str) or not name or "\0" in name or not is_whole(name):
         raise BadInput(f"a file is named by a path, found {path!r}; write e.g. 'order.jsonl'")
     return Path(name).expanduser()
 
@@ -190,7 +191,7 @@ def _judge_row(row: CopyRow, rows: list[CopyRow], where: str) -> None:
         value = row[column]
         if type(value) not in kinds or (type(value) is int and not 0 <= value < WIDE):
             raise BadInput(f"{where}: {column} cannot be {value!r:.40}; export the key again")
-        if type(value) is str and not _is_text(value):
+        if type(value) is str and not is_whole(value):
             raise BadInput(f"{where}: {column} has half of a character in it; export the key again")
     if row["row"] == "entry":
         _judge_entry(row, where)
@@ -231,11 +232,3 @@ def _judge_log(rows: list[CopyRow], path: str) -> None:
     waits = [seq for seq in waits if seq > key["cursor"]]
     if waits != list(range(key["cursor"] + 1, key["last_seq"] + 1)):
         raise BadInput(f"{path!r} has not all messages that {key['key']!r} has still to handle; export the key again")
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -29,7 +29,7 @@ from workbench.errors import BadInput, CallRefused, Drift, Fenced, ProcessEnded,
 from workbench.plain import PLAIN, decode
 from workbench.process.drive import Outcome
 from workbench.process.handle import ENDED
-from workbench.words import kind_and_words
+from workbench.words import is_whole, kind_and_words
 
 if TYPE_CHECKING:
     from workbench.durable.activation import Activation
@@ -74,7 +74,7 @@ class DurableProcess(Residence):
         first (call again with the same id), NotPlain, StoreError when its bench is closed, BadInput in another thread.
         """
         self._runtime.home.must_be_here("a process is called")
-        if type(id) is not str or not id or not _is_text(id):
+        if type(id) is not str or not id or not is_whole(id):
             raise CallRefused(
                 f"a call to {self.key!r} needs an id made from the thing being done, "
                 f'e.g. id="checkout-A-1001", found {id!r}',
@@ -422,10 +422,6 @@ class DurableProcess(Residence):
     async def press(self, command: str) -> None:
         """Carry out a button. Raises: BadInput for one that there is not."""
         await inspecting.press(self, command)
-
-
-def _is_text(id: str) -> bool:
-    return id.isascii() or id.encode(errors="ignore").decode() == id
 
 
 def _over_already() -> None:

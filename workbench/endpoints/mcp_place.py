@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from workbench.errors import BadInput
 from workbench.given import address, bearer, shown_url
 from workbench.models.addresses import public
+from workbench.words import is_whole
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -137,10 +138,4 @@ def _check_command(command: object, token: str | None, env: object) -> None:
 
 def _is_word(word: object) -> bool:
     """Whether it is text that a program can be given."""
-    if type(word) is not str or word == "" or "\0" in word:
-        return False
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return type(word) is str and word != "" and "\0" not in word and is_whole(word)

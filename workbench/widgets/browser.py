@@ -16,6 +16,7 @@ from datetime import date, datetime
 from typing import Any
 
 from workbench.errors import BadInput
+from workbench.words import as_text
 
 __all__ = ["HEAD", "LONG", "from_browser", "to_browser"]
 
@@ -69,24 +70,14 @@ def _restored(mark: str, inner: Any) -> Any:
 
 
 def _text(text: str) -> Any:
-    text = _whole_characters(text)
+    text = as_text(text)
     if len(text) <= LONG:
         return text
     return {"$cut": text[:HEAD], "length": len(text), "bytes": len(text.encode())}
 
 
-def _whole_characters(text: str) -> str:
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
-
-
 def _dict(value: dict[Any, Any]) -> dict[str, Any]:
-    shown = {_whole_characters(str(key)): to_browser(item) for key, item in value.items()}
+    shown = {as_text(str(key)): to_browser(item) for key, item in value.items()}
     return shown if _MARKS.isdisjoint(shown) else {"$map": shown}
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.questions import INPUT_REQUIRED
-from workbench.agents.secret_texts import secret_places
+from workbench.agents.secret_texts import places_of_row
 from workbench.widgets import words
 
 if TYPE_CHECKING:
@@ -165,21 +165,15 @@ def _call(row: dict[str, Any]) -> Cell:
     ]
     lines += [f"asked {child['agent']}, {child['id']}: {child['status']}" for child in row.get("children", ())]
     if (approval := row["approval"]) is not None and _waits(approval) and len(approval.get("chain", ())) > 2:
-        asks = words.arguments(approval["args"], secret_places(approval["schema"], approval["args"]))
+        asks = words.arguments(approval["args"], approval["secret"])
         lines.append(f"{' → '.join(approval['chain'])}({asks})")
     lines += [f"progress: {row['progress'][-1]}"] if row["progress"] else []
     if error := row["error"]:
         lines.append(f"{error.get('type', 'error')}: {error.get('message', '')}")
     after = f" → {words.short(row['result'])}" if row["status"] == "success" else ""
     return Cell(
-        f"{row['tool']}({words.arguments(row['args'], _secret(row))})", code=True, after=after, lines=tuple(lines)
+        f"{row['tool']}({words.arguments(row['args'], places_of_row(row))})", code=True, after=after, lines=tuple(lines)
     )
-
-
-def _secret(row: Mapping[str, Any]) -> set[str]:
-    """Where a call's secret arguments stand."""
-    marked = secret_places(row["approval"]["schema"], row["args"]) if row["approval"] is not None else []
-    return {*marked, *row.get("secret", ())}
 
 
 def _bars(view: Mapping[str, Any], spans: list[dict[str, Any]], until: float) -> tuple[Bar, ...]:
@@ -229,7 +223,7 @@ def _approval_row(view: Mapping[str, Any], approval: dict[str, Any]) -> Row:
     else:
         status, when = _decision(approval), words.moment(approval["decided_at"] or approval["asked_at"])
     what = Cell(
-        f"{approval['tool']}({words.arguments(approval['args'], secret_places(approval['schema'], approval['args']))})",
+        f"{approval['tool']}({words.arguments(approval['args'], approval['secret'])})",
         code=True,
         lines=tuple(filter(None, (" ".join(filter(None, (approval["sentence"], approval["act"]))), _why(approval)))),
     )

@@ -189,22 +189,26 @@ class LetsPostsSleep(MemoryStore):
         return done
 
 
-class ClosesOverPosts(MemoryStore):
+class _LeavesTheWake(MemoryStore):
     def release(self, key: str, epoch: int, how: str, by: str) -> Any:
         wake_at = self._look(key).wake_at
         done = super().release(key, epoch, how, by)
-        if not self._look(key).log:
+        if self.leaves(key, how):
             self._look(key).wake_at = wake_at
         return done
 
+    def leaves(self, key: str, how: str) -> bool:
+        raise NotImplementedError
 
-class LeavesPostsAlone(MemoryStore):
-    def release(self, key: str, epoch: int, how: str, by: str) -> Any:
-        wake_at = self._look(key).wake_at
-        done = super().release(key, epoch, how, by)
-        if how != "closed":
-            self._look(key).wake_at = wake_at
-        return done
+
+class ClosesOverPosts(_LeavesTheWake):
+    def leaves(self, key: str, how: str) -> bool:
+        return not self._look(key).log
+
+
+class LeavesPostsAlone(_LeavesTheWake):
+    def leaves(self, key: str, how: str) -> bool:
+        return how != "closed"
 
 
 class WatchesTopicsAlone(MemoryStore):
